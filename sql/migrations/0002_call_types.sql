@@ -1,0 +1,82 @@
+-- The shapes in which a call's parts travel between the steps of process_work_batch.
+
+-- One row of the result: an item newly leased to the caller, or (flag LeaseLost) one it does not hold.
+create type wh_work_item as (
+  source text,
+  message_id uuid,
+  stream_id uuid,
+  partition_number int,
+  destination text,
+  event_type text,
+  event_data jsonb,
+  metadata jsonb,
+  scope jsonb,
+  status int,
+  flags int,
+  attempts int,
+  sequence_order bigint,
+  lease_expiry timestamptz
+);
+
+-- Who calls, when, and what it may take: made once per call, read by every step.
+create type wh_call as (
+  instance_id uuid,
+  now timestamptz,
+  lease_seconds int,
+  lease_expiry timestamptz,
+  keeps_completed boolean,
+  partition_count int,
+  rank int,
+  instances int,
+  stale_instances int,
+  takeover_seconds numeric,
+  max_partitions int
+);
+
+-- A message to store, as parsed; ord is its place in the caller's array.
+create type wh_new_message as (
+  ord int,
+  message_id uuid,
+  target text,
+  event_type text,
+  event_data jsonb,
+  metadata jsonb,
+  scope jsonb,
+  stream_id uuid,
+  is_event boolean,
+  scheduled_for timestamptz,
+  expected_version bigint,
+  stream_key uuid,
+  partition_number int
+);
+
+-- A failure that the caller reports.
+create type wh_failure as (
+  message_id uuid,
+  completed_status int,
+  error text,
+  retry_after_seconds double precision,
+  dead_letter boolean
+);
+
+-- A plainly inserted message that no coordinator has seen.
+create type wh_arrival as (
+  message_id uuid,
+  stream_key uuid,
+  partition_number int,
+  sequence_order bigint,
+  appends boolean
+);
+
+-- A stream that this call has opened or locked; what it may do with messages stored there.
+create type wh_open_stream as (
+  lane text,
+  stream_id uuid,
+  fresh boolean,
+  held boolean,
+  lease_expiry timestamptz,
+  head bigint,
+  held_through bigint
+);
+
+create type wh_stream_version as (stream_id uuid, version bigint);
