@@ -1,0 +1,117 @@
+import type { Queryable } from '../connection.js';
+import { codeOf, serverErrorOf } from '../database-error.js';
+import { WhizbangError } from '../errors.js';
+import { confirmCode, forget, record } from './ledger.js';
+import { readObjects, restoreGrants } from './objects.js';
+import type { MigrationPlan } from './plan.js';
+import type { Release, ReleaseFile } from './release.js';
+
+const cannotReplace = new Set([
+  '42P13', // invalid_function_definition: another return type, name of a parameter, or fewer defaults
+  '42P16', // invalid_table_definition: a column of a view went away or changed
+  '42723', // duplicate_function: the file says `create`, not `create or replace`
+  '42P07', // duplicate_table: the same for a view
+]);
+
+/** Carries out a plan inside the caller's transaction. */
+export async function applyPlan(
+  db: Queryable,
+  schema: string,
+  release: Release,
+  plan: MigrationPlan,
+  installed: ReadonlySet<string>,
+): Promise<void> {
+  const names = [...release.files.filter(isCode), ...plan.obsolete].map((file) => file.name);
+  const before = await readObjects(db, schema, names);
+  const foreign = before.find((object) => !installed.has(object.name));
+  if (foreign !== undefined) {
+    throw new WhizbangError('MIGRATION_FAILED', {
+      message: `Schema ${schema} already has a ${foreign.kind} ${foreign.identity} that whizbang did not make.`,
+      hint: 'Rename it, or give whizbang a schema of its own (--schema). Nothing was changed.',
+      details: { schema, object: foreign.identity },
+    });
+  }
+  for (const file of plan.migrations) await run(db, file);
+  for (const file of plan.functions) await applyFunction(db, schema, file);
+  await applyViews(db, release, plan);
+  await dropObsolete(db, schema, plan);
+  await restoreGrants(db, before, await readObjects(db, schema, names));
+
+  for (const file of [...plan.migrations, ...plan.functions, ...plan.views]) {
+    await record(db, file, release.version);
+  }
+  if (plan.confirms) await confirmCode(db, release.version);
+}
+
+/** Two functions of one name would make calls by parameter name ambiguous: only the file's own stays. */
+async function applyFunction(db: Queryable, schema: string, file: ReleaseFile): Promise<void> {
+  const old = await readObjects(db, schema, [file.name]);
+  const replaced = await attempt(db, () => run(db, file));
+  if (!replaced) {
+    for (const { identity } of old) await db.query(`drop routine ${identity}`);
+    await run(db, file);
+  }
+  const now = await readObjects(db, schema, [file.name]);
+  const made = now.filter((object) => !old.some(({ oid }) => oid === object.oid));
+  if (made.length === 0) return;
+  for (const stale of now.filter((object) => !made.includes(object))) {
+    await db.query(`drop routine ${stale.identity}`);
+  }
+}
+
+/** When one cannot be replaced in place all are dropped and made again, since they may read one another. */
+async function applyViews(db: Queryable, release: Release, plan: MigrationPlan): Promise<void> {
+  const replaced = await attempt(db, async () => {
+    for (const file of plan.views) await run(db, file);
+  });
+  if (replaced) return;
+  const all = release.files.filter((file) => file.kind === 'view');
+  await db.query(`drop view if exists ${all.map((file) => `"${file.name}"`).join(', ')}`);
+  for (const file of all) await run(db, file);
+}
+
+async function dropObsolete(db: Queryable, schema: string, plan: MigrationPlan): Promise<void> {
+  const objects = await readObjects(
+    db,
+    schema,
+    plan.obsolete.map((row) => row.name),
+  );
+  for (const kind of ['view', 'function'] as const) {
+    for (const { identity } of objects.filter((object) => object.kind === kind)) {
+      await db.query(`drop ${kind === 'view' ? 'view' : 'routine'} ${identity}`);
+    }
+  }
+  for (const row of plan.obsolete) await forget(db, row);
+}
+
+/** False, and nothing done, when PostgreSQL says that an object cannot be replaced in place. */
+async function attempt(db: Queryable, work: () => Promise<void>): Promise<boolean> {
+  await db.query('savepoint replace_in_place');
+  try {
+    await work();
+  } catch (error) {
+    if (!cannotReplace.has(serverErrorOf(error)?.code ?? '')) throw error;
+    await db.query('rollback to savepoint replace_in_place');
+    return false;
+  }
+  await db.query('release savepoint replace_in_place');
+  return true;
+}
+
+/** One file is one simple query, so it may hold several statements and dollar-quoted bodies. */
+async function run(db: Queryable, file: ReleaseFile): Promise<void> {
+  try {
+    await db.query(file.text);
+  } catch (error) {
+    const server = serverErrorOf(error);
+    if (server === undefined || codeOf(server.code) === 'CONNECTION_LOST') throw error;
+    const line = server.position && file.text.slice(0, Number(server.position) - 1).split('\n').length;
+    throw new WhizbangError(server.code === '42501' ? 'PERMISSION_DENIED' : 'MIGRATION_FAILED', {
+      message: `The ${file.kind} ${file.name} failed${line ? ` at line ${line}` : ''}: ${server.message}`,
+      details: { file: file.name, kind: file.kind, sqlState: server.code, ...(line ? { line } : {}) },
+      cause: error,
+    });
+  }
+}
+
+const isCode = (file: ReleaseFile) => file.kind !== 'migration';

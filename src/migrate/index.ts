@@ -1,0 +1,66 @@
+// Brings a schema of a database to what this version of the package needs.
+// In: a way to reach the database and the name of a schema. Out: a report of what was done.
+// Called by `whizbang migrate`, by programs at their start, and by tests; safe when many start at once.
+// It never touches rows, never edits or skips a migration, and never replaces what a newer version brought.
+import pg from 'pg';
+import { type ConnectionPool, type Queryable, withPooledClient } from '../connection.js';
+import { fromDatabaseError } from '../database-error.js';
+import { WhizbangError } from '../errors.js';
+import { currentRelease, type Release } from './release.js';
+import { type MigrationReport, runMigration } from './run.js';
+
+export type { MigrationReport } from './run.js';
+
+export type MigrateOptions = (
+  | { readonly connectionString: string }
+  | { readonly pool: ConnectionPool }
+  /** One session, connected and not inside a transaction. */
+  | { readonly client: Queryable }
+) & {
+  /** Made when it does not exist. Default: `public`. */
+  readonly schema?: string;
+};
+
+export function migrate(options: MigrateOptions): Promise<MigrationReport> {
+  return migrateTo(currentRelease(), options);
+}
+
+/** For tests: other releases than the one in this package. */
+export async function migrateTo(release: Release, options: MigrateOptions): Promise<MigrationReport> {
+  const work = (db: Queryable) => runMigration(db, options.schema ?? 'public', release);
+  try {
+    if ('client' in options) return await work(options.client);
+    if ('pool' in options) return await withPooledClient(options.pool, work);
+    return await overOwnConnection(options.connectionString, work);
+  } catch (error) {
+    throw withAdvice(fromDatabaseError(error));
+  }
+}
+
+async function overOwnConnection<T>(
+  connectionString: string,
+  work: (db: Queryable) => Promise<T>,
+): Promise<T> {
+  if (typeof connectionString !== 'string' || connectionString === '') {
+    throw new WhizbangError('INVALID_OPTION', {
+      message: 'migrate was given no connectionString, pool or client.',
+      details: { option: 'connectionString' },
+    });
+  }
+  const pool = new pg.Pool({ connectionString, max: 1, application_name: 'whizbang migrate' });
+  pool.on('error', () => {}); // a connection that breaks while idle has nothing left to tell
+  try {
+    return await withPooledClient(pool, work);
+  } finally {
+    await pool.end();
+  }
+}
+
+function withAdvice(error: WhizbangError): WhizbangError {
+  if (error.code !== 'CONNECTION_LOST') return error;
+  return new WhizbangError('CONNECTION_LOST', {
+    message: error.message,
+    hint: 'Migrate again: it is one transaction, so either all of it was committed or nothing.',
+    cause: error.cause,
+  });
+}

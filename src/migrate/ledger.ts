@@ -1,0 +1,70 @@
+import type { Queryable } from '../connection.js';
+import { serverErrorOf } from '../database-error.js';
+import type { ReleaseFile, SqlKind } from './release.js';
+
+/** A row of wh_migrations: what is in the database, and the newest package version that put or found it there. */
+export interface LedgerRow {
+  readonly name: string;
+  readonly kind: SqlKind;
+  readonly hash: string;
+  readonly package_version: string;
+}
+
+const undefinedTable = '42P01';
+const invalidSchemaName = '3F000';
+
+/** Reads without a lock and outside a transaction: the whole cost of a start when nothing is to be done. */
+export async function peekLedger(db: Queryable, schema: string): Promise<LedgerRow[]> {
+  try {
+    return await readLedger(db, schema);
+  } catch (error) {
+    const sqlState = serverErrorOf(error)?.code;
+    if (sqlState === undefinedTable || sqlState === invalidSchemaName) return [];
+    throw error;
+  }
+}
+
+export async function readLedger(db: Queryable, schema: string): Promise<LedgerRow[]> {
+  const { rows } = await db.query(
+    `select name, kind, hash, package_version from ${schema}.wh_migrations order by kind, name`,
+  );
+  return rows as LedgerRow[];
+}
+
+export async function createLedger(db: Queryable): Promise<void> {
+  await db.query(`
+    create table if not exists wh_migrations (
+      name            text primary key,
+      kind            text not null check (kind in ('migration', 'function', 'view')),
+      hash            text not null,
+      package_version text not null,
+      applied_at      timestamptz not null default now()
+    )`);
+}
+
+export async function record(db: Queryable, file: ReleaseFile, version: string): Promise<void> {
+  await db.query(
+    `insert into wh_migrations (name, kind, hash, package_version)
+     values ($1, $2, $3, $4)
+     on conflict (name) do update
+       set hash = excluded.hash,
+           package_version = excluded.package_version,
+           applied_at = now()`,
+    [file.name, file.kind, file.hash, version],
+  );
+}
+
+/** Unchanged functions and views now belong to this version, so that an older package leaves them alone. */
+export async function confirmCode(db: Queryable, version: string): Promise<void> {
+  await db.query(
+    `update wh_migrations
+        set package_version = $1
+      where kind <> 'migration'
+        and package_version <> $1`,
+    [version],
+  );
+}
+
+export async function forget(db: Queryable, row: LedgerRow): Promise<void> {
+  await db.query('delete from wh_migrations where name = $1', [row.name]);
+}

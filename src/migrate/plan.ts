@@ -1,0 +1,76 @@
+import { WhizbangError } from '../errors.js';
+import { compareVersions } from './compare-versions.js';
+import type { LedgerRow } from './ledger.js';
+import type { Release, ReleaseFile } from './release.js';
+
+export interface MigrationPlan {
+  readonly migrations: readonly ReleaseFile[];
+  readonly functions: readonly ReleaseFile[];
+  readonly views: readonly ReleaseFile[];
+  /** Functions and views that this version no longer has. */
+  readonly obsolete: readonly LedgerRow[];
+  /** Functions and views are as they should be, but are still noted under an older version. */
+  readonly confirms: boolean;
+}
+
+/** What lies between the database and the release. Refuses a database that this package does not understand. */
+export function planMigration(release: Release, ledger: readonly LedgerRow[]): MigrationPlan {
+  const known = new Map(release.files.map((file) => [file.name, file]));
+  const present = new Map(ledger.map((row) => [row.name, row]));
+  refuseNewer(release, ledger, known);
+  refuseEdited(ledger, known);
+
+  const migrations = release.files.filter((file) => file.kind === 'migration' && !present.has(file.name));
+  const code = ledger.filter((row) => row.kind !== 'migration');
+  // In a rolling deploy an old copy may start after a new one has brought its functions: they stay.
+  const codeIsNewer = code.some((row) => compareVersions(row.package_version, release.version) > 0);
+  if (codeIsNewer) return { migrations, functions: [], views: [], obsolete: [], confirms: false };
+
+  // A migration may drop a function or view that stands in its way, so all of them are applied after one.
+  const changed = release.files.filter(
+    (file) => migrations.length > 0 || present.get(file.name)?.hash !== file.hash,
+  );
+  return {
+    migrations,
+    functions: changed.filter((file) => file.kind === 'function'),
+    views: changed.filter((file) => file.kind === 'view'),
+    obsolete: code.filter((row) => !known.has(row.name)),
+    confirms: code.some((row) => row.package_version !== release.version),
+  };
+}
+
+export function isEmpty(plan: MigrationPlan): boolean {
+  const steps = [plan.migrations, plan.functions, plan.views, plan.obsolete];
+  return steps.every((step) => step.length === 0) && !plan.confirms;
+}
+
+function refuseNewer(release: Release, ledger: readonly LedgerRow[], known: Map<string, ReleaseFile>): void {
+  const unknown = ledger.filter((row) => row.kind === 'migration' && !known.has(row.name));
+  const newest = unknown
+    .map((row) => row.package_version)
+    .sort(compareVersions)
+    .at(-1);
+  if (newest === undefined) return;
+  throw new WhizbangError('DATABASE_NEWER', {
+    message:
+      `The database was migrated by whizbang ${newest} and has ${unknown.map((row) => row.name).join(', ')}, ` +
+      `which whizbang ${release.version} does not know.`,
+    hint: `Deploy whizbang ${newest} or later. Nothing was changed.`,
+    details: {
+      packageVersion: release.version,
+      databaseVersion: newest,
+      unknown: unknown.map((row) => row.name),
+    },
+  });
+}
+
+function refuseEdited(ledger: readonly LedgerRow[], known: Map<string, ReleaseFile>): void {
+  for (const row of ledger) {
+    const file = known.get(row.name);
+    if (row.kind !== 'migration' || file === undefined || file.hash === row.hash) continue;
+    throw new WhizbangError('MIGRATION_CHANGED', {
+      message: `Migration ${row.name} was applied by whizbang ${row.package_version} with another text than this package has.`,
+      details: { migration: row.name, appliedHash: row.hash, packageHash: file.hash },
+    });
+  }
+}
