@@ -11,7 +11,7 @@ interface ErrorCode {
 
 export const errorCodes = {
   INVALID_REQUEST: {
-    hint: 'Correct the field named in details.field. Nothing of the call was applied.',
+    hint: 'Correct the field named in details.field, or else in the message. Nothing of the call was applied.',
     retryable: false,
   },
   EXPECTED_VERSION: {
@@ -97,6 +97,7 @@ export const sqlStates: Readonly<Record<string, WhizbangErrorCode>> = {
   WB001: 'INVALID_REQUEST',
   WB002: 'EXPECTED_VERSION',
   WB003: 'ISOLATION_LEVEL',
+  '22': 'INVALID_REQUEST', // data_exception: a value that cannot become its parameter's type, such as \u0000 in JSON
   '42883': 'NOT_MIGRATED', // undefined_function
   '42P01': 'NOT_MIGRATED', // undefined_table
   '3F000': 'NOT_MIGRATED', // invalid_schema_name

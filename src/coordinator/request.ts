@@ -1,0 +1,51 @@
+import type {
+  FlagBits,
+  MessageCompletion,
+  MessageFailure,
+  MessageId,
+  NewInboxMessage,
+  NewOutboxMessage,
+  PerspectiveCompletion,
+  PerspectiveFailure,
+  ReceptorCompletion,
+  ReceptorFailure,
+} from '../message.js';
+
+/**
+ * Everything one call carries. All of it is optional: an empty request is a heartbeat that also asks for work.
+ * What is left out takes the coordinator's option, or else the default of the SQL function.
+ */
+export interface WorkBatchRequest {
+  readonly outboxCompletions?: readonly MessageCompletion[] | undefined;
+  readonly outboxFailures?: readonly MessageFailure[] | undefined;
+  readonly inboxCompletions?: readonly MessageCompletion[] | undefined;
+  readonly inboxFailures?: readonly MessageFailure[] | undefined;
+  readonly receptorCompletions?: readonly ReceptorCompletion[] | undefined;
+  readonly receptorFailures?: readonly ReceptorFailure[] | undefined;
+  readonly perspectiveCompletions?: readonly PerspectiveCompletion[] | undefined;
+  readonly perspectiveFailures?: readonly PerspectiveFailure[] | undefined;
+  readonly newOutboxMessages?: readonly NewOutboxMessage[] | undefined;
+  readonly newInboxMessages?: readonly NewInboxMessage[] | undefined;
+  readonly renewOutboxLeaseIds?: readonly MessageId[] | undefined;
+  readonly renewInboxLeaseIds?: readonly MessageId[] | undefined;
+  readonly flags?: FlagBits | undefined;
+  readonly partitionCount?: number | undefined;
+  readonly maxPartitionsPerInstance?: number | undefined;
+  readonly leaseSeconds?: number | undefined;
+  readonly staleThresholdSeconds?: number | undefined;
+  /** How many items this call may hand out, per lane. Zero claims nothing and leaves what is stored unleased. */
+  readonly maxOutboxItems?: number | undefined;
+  readonly maxInboxItems?: number | undefined;
+  readonly maxPerspectiveItems?: number | undefined;
+  /** Work that nobody has leased for longer than this may be claimed by any instance. */
+  readonly takeoverSeconds?: number | undefined;
+}
+
+/** Who is calling. */
+export interface Instance {
+  readonly instanceId: string;
+  readonly serviceName: string;
+  readonly hostName: string;
+  readonly processId: number;
+  readonly metadata?: unknown;
+}

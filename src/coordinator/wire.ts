@@ -1,0 +1,212 @@
+// The wire shape of process_work_batch, both ways, and nowhere else.
+// In: a request, or the rows of a result. Out: a statement with its parameters, or a WorkBatch.
+// Called by the coordinator. It never talks to the database; what a value must be is the database's to judge.
+import { WhizbangError } from '../errors.js';
+import {
+  type LostLease,
+  type WorkBatch,
+  WorkBatchFlags,
+  type WorkItem,
+  type WorkSource,
+} from '../message.js';
+import type { Instance, WorkBatchRequest } from './request.js';
+
+/** How each part travels. JSON as one text parameter: drivers that see jsonb encode it a second time. */
+const casts = {
+  uuid: '::uuid',
+  text: '::text',
+  int: '::int',
+  numeric: '::numeric',
+  json: '::text::jsonb',
+  items: '::text::jsonb',
+  ids: '::text::uuid[]',
+} as const;
+
+const instanceParts = {
+  instanceId: 'uuid',
+  serviceName: 'text',
+  hostName: 'text',
+  processId: 'int',
+  metadata: 'json',
+} as const satisfies Record<keyof Instance, keyof typeof casts>;
+
+export const requestParts = {
+  outboxCompletions: 'items',
+  outboxFailures: 'items',
+  inboxCompletions: 'items',
+  inboxFailures: 'items',
+  receptorCompletions: 'items',
+  receptorFailures: 'items',
+  perspectiveCompletions: 'items',
+  perspectiveFailures: 'items',
+  newOutboxMessages: 'items',
+  newInboxMessages: 'items',
+  renewOutboxLeaseIds: 'ids',
+  renewInboxLeaseIds: 'ids',
+  flags: 'int',
+  partitionCount: 'int',
+  maxPartitionsPerInstance: 'int',
+  leaseSeconds: 'int',
+  staleThresholdSeconds: 'int',
+  maxOutboxItems: 'int',
+  maxInboxItems: 'int',
+  maxPerspectiveItems: 'int',
+  takeoverSeconds: 'numeric',
+} as const satisfies Record<keyof WorkBatchRequest, keyof typeof casts>;
+
+export interface Statement {
+  readonly text: string;
+  readonly values: (string | null)[];
+}
+
+/** Sends only what is there, by parameter name, so that the defaults stay in SQL. */
+export function encodeCall(schema: string, instance: Instance, request: WorkBatchRequest): Statement {
+  const values: (string | null)[] = [];
+  const args: string[] = [];
+  const add = (key: string, value: unknown, part: keyof typeof casts) => {
+    if (value === undefined || (Array.isArray(value) && value.length === 0)) return;
+    const name = `p_${snake(key)}`;
+    values.push(encodeValue(name, value, part));
+    args.push(`${name} => $${values.length}${casts[part]}`);
+  };
+  for (const [key, part] of Object.entries(instanceParts)) add(key, instance[key as keyof Instance], part);
+  for (const [key, part] of Object.entries(requestParts)) {
+    add(key, request[key as keyof WorkBatchRequest], part);
+  }
+  return { text: `${selectItems} from ${schema}.process_work_batch(${args.join(', ')})`, values };
+}
+
+export function encodeDeregister(schema: string, instanceId: string): Statement {
+  return {
+    text: `select ${schema}.deregister_instance(p_instance_id => $1::uuid)::text as released`,
+    values: [instanceId],
+  };
+}
+
+/** Text for what drivers, or a user's type parsers, read in more than one way. */
+const selectItems = `
+  select source, message_id::text, stream_id::text, partition_number::text, destination, event_type,
+         event_data::text, metadata::text, scope::text, status::text, flags::text, attempts::text,
+         sequence_order::text, trunc(extract(epoch from lease_expiry) * 1000)::text as lease_expiry`;
+
+type Row = Record<string, string | null>;
+
+export function decodeBatch(rows: readonly unknown[]): WorkBatch {
+  const items: Record<WorkSource, WorkItem[]> = { outbox: [], inbox: [], perspective: [] };
+  const leaseLost: LostLease[] = [];
+  for (const row of rows as readonly Row[]) {
+    const source = row.source as WorkSource;
+    if ((Number(row.flags) & WorkBatchFlags.LeaseLost) !== 0) {
+      leaseLost.push({ source, messageId: row.message_id as string });
+    } else {
+      items[source].push(decodeItem(source, row));
+    }
+  }
+  return { outbox: items.outbox, inbox: items.inbox, perspectives: items.perspective, leaseLost };
+}
+
+export function decodeDeregister(rows: readonly unknown[]): number {
+  return Number((rows as readonly Row[])[0]?.released);
+}
+
+function decodeItem(source: WorkSource, row: Row): WorkItem {
+  return {
+    source,
+    messageId: row.message_id as string,
+    streamId: row.stream_id ?? null,
+    partitionNumber: Number(row.partition_number),
+    destination: row.destination as string,
+    eventType: row.event_type as string,
+    eventData: decodeJson(row.event_data),
+    metadata: decodeJson(row.metadata),
+    scope: decodeJson(row.scope),
+    status: Number(row.status),
+    flags: Number(row.flags),
+    attempts: Number(row.attempts),
+    sequenceOrder: BigInt(row.sequence_order as string),
+    leaseExpiry: new Date(Number(row.lease_expiry)),
+  };
+}
+
+function decodeJson(text: string | null | undefined): unknown {
+  return text == null ? null : JSON.parse(text);
+}
+
+function encodeValue(name: string, value: unknown, part: keyof typeof casts): string | null {
+  if (value === null) return null;
+  if (part === 'items') return encodeItems(name, value);
+  if (part === 'ids') return encodeIds(name, value);
+  if (part === 'json') return encodeJson(name, value);
+  if (part === 'uuid') return encodeUuid(name, value);
+  return String(value);
+}
+
+/** One pass of JSON for the whole array: a fourth of the time that text put together field by field takes. */
+function encodeItems(name: string, items: unknown): string {
+  if (!Array.isArray(items)) throw invalid(name, 'is not an array');
+  const renamed = items.map((item: unknown, i) => renameKeys(name, i, item));
+  try {
+    return JSON.stringify(renamed);
+  } catch (error) {
+    for (const [i, item] of renamed.entries()) {
+      for (const [field, value] of Object.entries(item)) encodeJson(`${name}[${i}].${field}`, value);
+    }
+    throw error;
+  }
+}
+
+/** Keys are renamed, not picked: a misspelt one reaches the database and is refused there by its name. */
+function renameKeys(name: string, index: number, item: unknown): Record<string, unknown> {
+  if (typeof item !== 'object' || item === null) throw invalid(`${name}[${index}]`, 'is not an object');
+  const renamed: Record<string, unknown> = {};
+  for (const key of Object.keys(item)) {
+    const value = (item as Record<string, unknown>)[key];
+    const field = snake(key);
+    // JSON would turn these into null without a word, and null means that the default is wanted.
+    if (typeof value === 'number' && !Number.isFinite(value)) {
+      throw invalid(`${name}[${index}].${field}`, `is ${value}`);
+    }
+    if (value instanceof Date && Number.isNaN(value.getTime())) {
+      throw invalid(`${name}[${index}].${field}`, 'is an invalid date');
+    }
+    renamed[field] = value;
+  }
+  return renamed;
+}
+
+function encodeIds(name: string, ids: unknown): string {
+  if (!Array.isArray(ids)) throw invalid(name, 'is not an array');
+  return `{${ids.map((id: unknown, i) => encodeUuid(`${name}[${i}]`, id)).join(',')}}`;
+}
+
+function encodeUuid(name: string, value: unknown): string {
+  if (typeof value === 'string' && uuid.test(value)) return value;
+  throw invalid(name, `is ${JSON.stringify(value)}, uuid is needed`);
+}
+
+const uuid = /^[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}$/i;
+
+function encodeJson(name: string, value: unknown): string {
+  let text: string | undefined;
+  try {
+    text = JSON.stringify(value);
+  } catch (cause) {
+    throw invalid(name, `is not JSON: ${(cause as Error).message}`, cause);
+  }
+  if (text === undefined) throw invalid(name, `is a ${typeof value}, which JSON cannot hold`);
+  return text;
+}
+
+function invalid(field: string, problem: string, cause?: unknown): WhizbangError {
+  return new WhizbangError('INVALID_REQUEST', { message: `${field} ${problem}.`, details: { field }, cause });
+}
+
+const snakes = new Map<string, string>();
+
+function snake(key: string): string {
+  const known = snakes.get(key);
+  if (known !== undefined) return known;
+  const made = key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  if (snakes.size < 1000) snakes.set(key, made); // misspelt keys must not fill the memory
+  return made;
+}

@@ -1,0 +1,108 @@
+import { hostname } from 'node:os';
+import { type ConnectionPool, type Queryable, quoteSchema, withPooledClient } from '../connection.js';
+import { fromDatabaseError } from '../database-error.js';
+import { WhizbangError } from '../errors.js';
+import type { WorkBatch } from '../message.js';
+import { newMessageId } from '../message-id.js';
+import {
+  coordinatorOptions,
+  type GivenOptions,
+  type ResolvedOptions,
+  refuseUnknownKeys,
+  resolveOptions,
+} from '../options.js';
+import type { Instance, WorkBatchRequest } from './request.js';
+import { retrying } from './retry.js';
+import {
+  decodeBatch,
+  decodeDeregister,
+  encodeCall,
+  encodeDeregister,
+  requestParts,
+  type Statement,
+} from './wire.js';
+
+export type CoordinatorOptions = (
+  | { readonly pool: ConnectionPool; readonly client?: undefined }
+  /** A client or transaction of the caller's. Nothing is retried on it: only its owner knows what else it did. */
+  | { readonly client: Queryable; readonly pool?: undefined }
+) &
+  GivenOptions<typeof coordinatorOptions> & {
+    readonly instance: Partial<Instance> & Pick<Instance, 'serviceName'>;
+    /** Default: `public`. */
+    readonly schema?: string | undefined;
+  };
+
+export class WorkCoordinator {
+  readonly instance: Instance;
+  readonly #options: ResolvedOptions<typeof coordinatorOptions>;
+  readonly #schema: string;
+  readonly #source: { readonly pool?: ConnectionPool | undefined; readonly client?: Queryable | undefined };
+
+  constructor(options: CoordinatorOptions) {
+    const others = ['pool', 'client', 'instance', 'schema'];
+    this.#options = resolveOptions('WorkCoordinator', coordinatorOptions, { ...options }, others);
+    this.#schema = quoteSchema(options.schema ?? 'public');
+    this.instance = resolveInstance(options.instance);
+    if ((options.pool === undefined) === (options.client === undefined)) {
+      throw new WhizbangError('INVALID_OPTION', {
+        message: 'WorkCoordinator: exactly one of pool and client is needed.',
+        details: { option: options.pool === undefined ? 'pool' : 'client' },
+      });
+    }
+    this.#source = { pool: options.pool, client: options.client };
+  }
+
+  /**
+   * One call, one transaction. Given a transaction of the caller's, the call becomes part of it, and what it
+   * handed out counts only once that is committed.
+   */
+  async processWorkBatch(request: WorkBatchRequest = {}, transaction?: Queryable): Promise<WorkBatch> {
+    refuseUnknownKeys('processWorkBatch', { ...request }, Object.keys(requestParts));
+    const { maxRetries, retryDelayMs, ...defaults } = this.#options;
+    const statement = encodeCall(this.#schema, this.instance, withDefaults(request, defaults));
+    return decodeBatch(await this.#run(statement, transaction));
+  }
+
+  /** A clean goodbye: frees what this instance holds, at once. Returns how many streams were released. */
+  async deregister(transaction?: Queryable): Promise<number> {
+    const statement = encodeDeregister(this.#schema, this.instance.instanceId);
+    return decodeDeregister(await this.#run(statement, transaction));
+  }
+
+  async #run({ text, values }: Statement, transaction?: Queryable): Promise<readonly unknown[]> {
+    const callers = transaction ?? this.#source.client;
+    const query = async (db: Queryable) => (await db.query(text, values)).rows;
+    if (callers === undefined) {
+      const pool = this.#source.pool as ConnectionPool;
+      return retrying(() => withPooledClient(pool, query), this.#options);
+    }
+    return query(callers).catch((error: unknown) => {
+      throw fromDatabaseError(error);
+    });
+  }
+}
+
+function withDefaults(request: WorkBatchRequest, defaults: WorkBatchRequest): WorkBatchRequest {
+  const given = Object.entries(request).filter(([, value]) => value !== undefined);
+  return { ...defaults, ...Object.fromEntries(given) };
+}
+
+function resolveInstance(given: CoordinatorOptions['instance']): Instance {
+  const known = ['instanceId', 'serviceName', 'hostName', 'processId', 'metadata'];
+  refuseUnknownKeys('WorkCoordinator instance', { ...given }, known);
+  if (typeof given?.serviceName !== 'string' || given.serviceName === '') {
+    throw new WhizbangError('INVALID_OPTION', {
+      message: 'WorkCoordinator: instance.serviceName is missing.',
+      hint: 'Name the service, for example instance: { serviceName: "orders" }.',
+      details: { option: 'instance.serviceName' },
+    });
+  }
+  return Object.freeze({
+    instanceId: given.instanceId ?? newMessageId(),
+    serviceName: given.serviceName,
+    hostName: given.hostName ?? hostname(),
+    processId: given.processId ?? process.pid,
+    metadata: given.metadata,
+  });
+}
