@@ -23,9 +23,12 @@ export async function withPooledClient<T>(
   pool: ConnectionPool,
   work: (client: Queryable) => Promise<T>,
 ): Promise<T> {
-  const client = await pool.connect().catch((error: unknown) => {
+  let client: PooledClient;
+  try {
+    client = await pool.connect();
+  } catch (error) {
     throw connectionFailed(error);
-  });
+  }
   let broken: Error | undefined;
   // While a client is borrowed nobody else listens, and an 'error' without a listener ends the process.
   const onError = (error: Error) => {

@@ -51,9 +51,25 @@ async function overOwnConnection<T>(
   pool.on('error', () => {}); // a connection that breaks while idle has nothing left to tell
   try {
     return await withPooledClient(pool, work);
+  } catch (error) {
+    throw isInvalidUrl(error) ? invalidUrl() : error;
   } finally {
     await pool.end();
   }
+}
+
+function isInvalidUrl(error: unknown): boolean {
+  const cause = error instanceof WhizbangError ? error.cause : undefined;
+  return cause instanceof Error && 'code' in cause && cause.code === 'ERR_INVALID_URL';
+}
+
+/** Without its cause, which holds the whole URL and with it the password. */
+function invalidUrl(): WhizbangError {
+  return new WhizbangError('INVALID_OPTION', {
+    message: 'The connectionString is not a valid URL.',
+    hint: 'Write postgres://user:password@host:5432/database, with special characters percent-encoded.',
+    details: { option: 'connectionString' },
+  });
 }
 
 function withAdvice(error: WhizbangError): WhizbangError {

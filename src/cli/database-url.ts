@@ -1,0 +1,20 @@
+import { Option } from 'commander';
+import { WhizbangError } from '../errors.js';
+
+/** Without commander's own environment support: that would print the value as the default in --help. */
+export function databaseUrlOption(): Option {
+  return new Option(
+    '--database-url <url>',
+    'PostgreSQL to use (default: the environment variable DATABASE_URL)',
+  );
+}
+
+export function databaseUrl(options: { databaseUrl?: string }): string {
+  const url = options.databaseUrl ?? process.env.DATABASE_URL;
+  if (url !== undefined && url !== '') return url;
+  throw new WhizbangError('INVALID_OPTION', {
+    message: 'No database was named.',
+    hint: 'Give --database-url postgres://user@host/database or set DATABASE_URL.',
+    details: { option: '--database-url' },
+  });
+}
