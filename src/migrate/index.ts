@@ -67,7 +67,7 @@ function isInvalidUrl(error: unknown): boolean {
 function invalidUrl(): WhizbangError {
   return new WhizbangError('INVALID_OPTION', {
     message: 'The connectionString is not a valid URL.',
-    hint: 'Write postgres://user:password@host:5432/database, with special characters percent-encoded.',
+    hint: 'Write postgres://user@host:5432/database, with special characters of the password percent-encoded.',
     details: { option: 'connectionString' },
   });
 }
