@@ -1,0 +1,37 @@
+import { spawn } from 'node:child_process';
+
+/**
+ * However this process ends (return, exit, crash, signal, even SIGKILL), its end of the pipe closes. A shell at the
+ * other end then stops the server and removes its temporary data. So there are no exit hooks and no signal handlers
+ * that could get into the application's way. A line on the pipe says that there is nothing left to do.
+ */
+const script = `
+read -r finished && exit 0
+kill -INT "$1"
+tenths=0
+while kill -0 "$1"; do
+  tenths=$((tenths + 1))
+  [ "$tenths" -eq 100 ] && kill -QUIT "$1"
+  [ "$tenths" -eq 200 ] && kill -KILL "$1"
+  sleep 0.1
+done
+[ -z "$2" ] || rm -rf "$2"
+`;
+
+export interface Watchdog {
+  dismiss(): void;
+}
+
+export function watchServer(serverPid: number, temporaryDir: string | undefined): Watchdog {
+  // Detached: a Ctrl-C goes to the whole process group, and the watchdog has to survive it.
+  const child = spawn('/bin/sh', ['-c', script, 'whizbang-watchdog', String(serverPid), temporaryDir ?? ''], {
+    detached: true,
+    cwd: '/',
+    stdio: ['pipe', 'ignore', 'ignore'],
+  });
+  child.unref();
+  // Without a watchdog the next start sweeps.
+  child.on('error', () => undefined);
+  child.stdin.on('error', () => undefined);
+  return { dismiss: () => child.stdin.end('finished\n') };
+}

@@ -1,0 +1,57 @@
+// Runs once before all test files: a PostgreSQL (DATABASE_URL if it is set, else the embedded one) and in it the
+// template database, migrated, from which every test clones its own. Hands both to the test files; cleans up after them.
+import { statfsSync } from 'node:fs';
+import { totalmem } from 'node:os';
+import pg from 'pg';
+import type { TestProject } from 'vitest/node';
+import { startEmbeddedPostgres } from '../../src/embedded/index.js';
+import { migrate } from '../../src/migrate/index.js';
+import { databaseUrl } from './database-url.js';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** Connection string of the server's maintenance database. */
+    serverUrl: string;
+    /** Name of the migrated database to clone. Its names begin like it. */
+    templateDatabase: string;
+  }
+}
+
+const settings = {
+  max_connections: '300',
+  shared_buffers: '256MB',
+  max_wal_size: '4GB',
+  autovacuum_naptime: '10s',
+};
+
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const given = process.env.DATABASE_URL;
+  const embedded = given ? undefined : await startEmbeddedPostgres({ settings, ...inMemory() });
+  const serverUrl = given || (embedded?.connectionString ?? '');
+  const template = `whizbang_test_${process.pid}`;
+
+  const admin = new pg.Client({ connectionString: serverUrl });
+  await admin.connect();
+  await admin.query(`drop database if exists ${template} with (force)`);
+  await admin.query(`create database ${template} template template0`);
+  await migrate({ connectionString: databaseUrl(serverUrl, template) });
+  project.provide('serverUrl', serverUrl);
+  project.provide('templateDatabase', template);
+
+  return async () => {
+    await admin.query(`drop database if exists ${template} with (force)`);
+    await admin.end();
+    await embedded?.stop();
+  };
+}
+
+/** Cloning a database makes 300 files: 9 ms in memory, up to 250 ms on a disk that others are busy with. */
+function inMemory(): { tempDir?: string } {
+  const gibibyte = 2 ** 30;
+  try {
+    const { bavail, bsize } = statfsSync('/dev/shm');
+    return bavail * bsize >= 2 * gibibyte && totalmem() >= 8 * gibibyte ? { tempDir: '/dev/shm' } : {};
+  } catch {
+    return {};
+  }
+}
