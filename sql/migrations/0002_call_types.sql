@@ -80,3 +80,18 @@ create type wh_open_stream as (
 );
 
 create type wh_stream_version as (stream_id uuid, version bigint);
+
+-- What a call's reports came to, by lane: streams still to be settled, streams that give nothing out in this
+-- call, messages that the caller does not hold.
+create type wh_reported as (
+  outbox_held uuid[], outbox_cooling uuid[], outbox_lost uuid[],
+  inbox_held uuid[], inbox_cooling uuid[], inbox_lost uuid[]
+);
+
+-- What a call's storing came to, by lane: items leased at once, streams made in vain, arrivals to mark as
+-- admitted; and the arrivals that were appended to the event store.
+create type wh_stored as (
+  outbox_items wh_work_item[], outbox_unused uuid[], outbox_admitted wh_arrival[],
+  inbox_items wh_work_item[], inbox_unused uuid[], inbox_admitted wh_arrival[],
+  appended uuid[]
+);

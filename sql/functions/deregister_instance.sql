@@ -1,0 +1,19 @@
+-- A clean goodbye: frees everything the instance holds, at once, and removes it.
+-- Returns how many streams were freed. To be called when none of the instance's calls is in flight.
+create or replace function deregister_instance(p_instance_id uuid)
+returns int
+language plpgsql security definer
+set search_path from current
+set jit = off set enable_seqscan = off set enable_bitmapscan = off set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_freed int;
+begin
+  if p_instance_id is null then
+    perform wh_refuse('p_instance_id', 'is null, a value is needed');
+  end if;
+  v_freed := wh_release_instances(array[p_instance_id]);
+  delete from wh_service_instances where instance_id = p_instance_id;
+  return v_freed;
+end
+$$;

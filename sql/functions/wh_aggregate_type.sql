@@ -1,0 +1,7 @@
+-- The aggregate type of an event type: its last name, without the suffix Event: shop.OrderPlacedEvent → OrderPlaced.
+create or replace function wh_aggregate_type(p_event_type text)
+returns text
+language sql immutable parallel safe
+as $$
+  select regexp_replace(regexp_replace(p_event_type, '^.*[./+:]', ''), '(.)Event$', '\1')
+$$;

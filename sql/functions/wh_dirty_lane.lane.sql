@@ -1,0 +1,46 @@
+-- Of streams that the caller would lease new messages in: those that have something else unfinished.
+-- In a fresh stream that can only be a plain insert that nobody has admitted, and there are few of those; so
+-- they are looked through, and the fresh streams one by one only when there are many.
+-- Reads by wh_{lane}_stream from the stream's head, and by wh_{lane}_unadmitted from the lane's floor.
+create or replace function wh_dirty_{lane}(p_held_ids uuid[], p_held_heads bigint[], p_fresh_ids uuid[], p_floor bigint)
+returns uuid[]
+language plpgsql stable
+set enable_hashjoin = off set enable_mergejoin = off
+as $$
+declare
+  c_few constant int := 200;
+  v_dirty uuid[] := '{}';
+  v_unadmitted uuid[];
+begin
+  if cardinality(p_held_ids) > 0 then
+    v_dirty := array(
+      select k.stream_id
+      from unnest(p_held_ids, p_held_heads) as k(stream_id, head)
+      where exists (
+        select 1 from wh_{lane} m
+        where m.stream_key = k.stream_id and m.sequence_order >= k.head and m.processed_at is null
+      )
+    );
+  end if;
+  if cardinality(p_fresh_ids) > 0 then
+    v_unadmitted := array(
+      select m.stream_key from wh_{lane} m
+      where m.partition_number is null and m.processed_at is null and m.sequence_order >= p_floor
+      order by m.sequence_order
+      limit c_few
+    );
+    if cardinality(v_unadmitted) = c_few then
+      v_unadmitted := array(
+        select k.stream_id
+        from unnest(p_fresh_ids) as k(stream_id)
+        where exists (
+          select 1 from wh_{lane} m
+          where m.stream_key = k.stream_id and m.sequence_order >= p_floor and m.processed_at is null
+        )
+      );
+    end if;
+    v_dirty := v_dirty || v_unadmitted;
+  end if;
+  return v_dirty;
+end
+$$;

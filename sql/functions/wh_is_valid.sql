@@ -1,0 +1,26 @@
+-- Whether a JSON value can be read as one of the types of a call's fields. Off the hot path.
+create or replace function wh_is_valid(p_value jsonb, p_type text)
+returns boolean
+language plpgsql
+as $$
+declare
+  v_text text := p_value #>> '{}';
+begin
+  case p_type
+    when 'json' then return true;
+    when 'text' then return jsonb_typeof(p_value) = 'string';
+    when 'boolean' then return jsonb_typeof(p_value) = 'boolean';
+    when 'uuid' then perform v_text::uuid;
+    when 'timestamptz' then perform v_text::timestamptz;
+    when 'status' then return jsonb_typeof(p_value) = 'number' and v_text::int >= 0;
+    when 'version' then return jsonb_typeof(p_value) = 'number' and v_text::bigint >= 0;
+    when 'number' then
+      if jsonb_typeof(p_value) <> 'number' then return false; end if;
+      perform v_text::double precision;
+    else raise exception 'wh_is_valid: unknown type %', p_type;
+  end case;
+  return true;
+exception
+  when data_exception then return false;
+end
+$$;

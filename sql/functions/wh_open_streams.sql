@@ -1,0 +1,63 @@
+-- Makes the stream rows of everything the call stores and admits, and locks those that exist.
+-- A fresh stream with a stored message that can be run now is made as held by the caller, so that store and
+-- lease are one insert each. An existing row that somebody else has locked is left out of the result: what
+-- is stored there stays unadmitted, like a plain insert.
+-- Locks: stream rows by (stream_id, lane); waits for a concurrent call that opens or closes the same stream
+-- (not for one that has merely locked it).
+create or replace function wh_open_streams(
+  c wh_call, p_outbox wh_new_message[], p_inbox wh_new_message[],
+  p_outbox_arrivals wh_arrival[], p_inbox_arrivals wh_arrival[],
+  p_outbox_room int, p_inbox_room int, p_outbox_floor bigint, p_inbox_floor bigint, p_partitions int[]
+)
+returns wh_open_stream[]
+language plpgsql
+set enable_nestloop = off
+as $$
+declare
+  v_fresh wh_open_stream[];
+  v_known_outbox uuid[];
+  v_known_inbox uuid[];
+begin
+  with wanted as (
+    select w.lane, w.stream_id,
+      min(w.partition_number) as partition_number,
+      least(min(w.sequence_order), case w.lane when 'outbox' then p_outbox_floor else p_inbox_floor end) as head,
+      -- Held: nothing arrived before it, its first message is not scheduled for later, there is room for it.
+      min(w.ord) between 1 and case w.lane when 'outbox' then p_outbox_room else p_inbox_room end
+        and coalesce(min(w.ord) < min(w.ord) filter (where w.scheduled_for > c.now), true)
+        and (p_partitions is null or min(w.partition_number) = any(p_partitions)) as held,
+      case when min(w.ord) = min(w.ord) filter (where w.scheduled_for > c.now)
+        then min(w.scheduled_for) filter (where w.scheduled_for > c.now) else c.now end as available_at
+    from (
+      select 'outbox' as lane, m.stream_key as stream_id, m.partition_number, m.ord, m.scheduled_for, null::bigint as sequence_order
+      from unnest(p_outbox) m
+      union all
+      select 'inbox', m.stream_key, m.partition_number, m.ord, m.scheduled_for, null from unnest(p_inbox) m
+      union all
+      select 'outbox', a.stream_key, a.partition_number, 0, null, a.sequence_order from unnest(p_outbox_arrivals) a
+      union all
+      select 'inbox', a.stream_key, a.partition_number, 0, null, a.sequence_order from unnest(p_inbox_arrivals) a
+    ) w
+    group by w.lane, w.stream_id
+  ), opened as (
+    insert into wh_active_streams (stream_id, lane, partition_number, instance_id, lease_expiry, available_at, head, held_through)
+    select w.stream_id, w.lane, w.partition_number,
+      case when w.held then c.instance_id end, case when w.held then c.lease_expiry end,
+      w.available_at, w.head, case when w.held then 9223372036854775807 else 0 end
+    from wanted w
+    order by w.stream_id, w.lane
+    on conflict do nothing
+    returning stream_id, lane, instance_id is not null as held, lease_expiry, head, held_through
+  )
+  select array_agg((o.lane, o.stream_id, true, o.held, o.lease_expiry, o.head, o.held_through)::wh_open_stream) filter (where o.lane is not null),
+         array_agg(w.stream_id) filter (where o.lane is null and w.lane = 'outbox'),
+         array_agg(w.stream_id) filter (where o.lane is null and w.lane = 'inbox')
+  into v_fresh, v_known_outbox, v_known_inbox
+  from wanted w
+  left join opened o on o.lane = w.lane and o.stream_id = w.stream_id;
+
+  return coalesce(v_fresh, '{}')
+    || wh_lock_known_streams(c, 'outbox', v_known_outbox)
+    || wh_lock_known_streams(c, 'inbox', v_known_inbox);
+end
+$$;

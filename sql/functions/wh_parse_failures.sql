@@ -1,0 +1,35 @@
+-- Reads an array of failures, the first of equal ids; refuses it whole when a field is bad.
+-- Touches no table. Raises WB001.
+create or replace function wh_parse_failures(p_field text, p_failures jsonb)
+returns wh_failure[]
+language plpgsql
+as $$
+declare
+  v_failures wh_failure[];
+  v_is_bad boolean;
+begin
+  begin
+    select array_agg(f::wh_failure), bool_or(f.message_id is null or f.completed_status < 0)
+    into v_failures, v_is_bad
+    from (
+      select distinct on (r.message_id)
+        r.message_id, coalesce(r.completed_status, 0) as completed_status, r.error, r.retry_after_seconds, r.dead_letter
+      from rows from (
+        jsonb_to_recordset(p_failures) as (
+          message_id uuid, completed_status int, error text, retry_after_seconds double precision, dead_letter boolean)
+      ) with ordinality as r(message_id, completed_status, error, retry_after_seconds, dead_letter, ord)
+      order by r.message_id, r.ord
+    ) f;
+    v_is_bad := v_is_bad or (
+      select bool_or(e.value - array['message_id', 'completed_status', 'error', 'retry_after_seconds', 'dead_letter'] <> '{}')
+      from jsonb_array_elements(p_failures) e);
+  exception
+    when data_exception then v_is_bad := true;
+  end;
+  if v_is_bad then
+    perform wh_refuse_items(p_field, p_failures,
+      '{"message_id": "uuid!", "completed_status": "status", "error": "text", "retry_after_seconds": "number", "dead_letter": "boolean"}');
+  end if;
+  return coalesce(v_failures, '{}');
+end
+$$;

@@ -1,0 +1,23 @@
+-- Under a cap on partitions: those that the instance holds, and as many more of the wanted ones, first come
+-- first served, as the cap leaves. Null when there is no cap. Reads wh_active_streams_leased.
+create or replace function wh_partitions_with_room(c wh_call, p_wanted int[])
+returns int[]
+language plpgsql stable
+as $$
+declare
+  v_held int[];
+begin
+  if c.max_partitions is null then
+    return null;
+  end if;
+  v_held := wh_held_partitions(c);
+  return v_held || array(
+    select w.partition_number
+    from unnest(p_wanted) with ordinality as w(partition_number, place)
+    where w.partition_number <> all(v_held)
+    group by w.partition_number
+    order by min(w.place)
+    limit greatest(c.max_partitions - cardinality(v_held), 0)
+  );
+end
+$$;

@@ -1,0 +1,13 @@
+-- Refuses the call because a stream is not at the version its writer expected. SQLSTATE WB002, detail as JSON.
+create or replace function wh_refuse_version(p_stream_id uuid, p_expected bigint, p_actual bigint)
+returns void
+language plpgsql
+as $$
+begin
+  raise exception using
+    errcode = 'WB002',
+    message = format('stream %s is at version %s, expected %s', p_stream_id, p_actual, p_expected),
+    detail = jsonb_build_object('stream_id', p_stream_id, 'expected_version', p_expected, 'actual_version', p_actual)::text,
+    hint = 'Somebody else has appended to the stream. Read it again, decide again, and send with its present version.';
+end
+$$;

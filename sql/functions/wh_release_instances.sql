@@ -1,0 +1,33 @@
+-- Frees every stream that these instances hold, with the leases on its messages.
+-- Locks: stream rows, skip locked: one that is locked is being reported on or taken over at this moment.
+-- Reads the streams by wh_active_streams_leased (all leases, a rare step) and their messages by stream.
+create or replace function wh_release_instances(p_instance_ids uuid[])
+returns int
+language plpgsql
+set enable_hashjoin = off set enable_mergejoin = off
+as $$
+declare
+  v_outbox uuid[];
+  v_inbox uuid[];
+begin
+  with held as (
+    select s.stream_id, s.lane
+    from wh_active_streams s
+    where s.lane = any(array['outbox', 'inbox']) and s.instance_id is not null and s.instance_id = any(p_instance_ids)
+    order by s.stream_id, s.lane
+    for no key update skip locked
+  ), freed as (
+    update wh_active_streams s
+    set instance_id = null, lease_expiry = null, available_at = clock_timestamp()
+    from held h
+    where s.stream_id = h.stream_id and s.lane = h.lane
+    returning s.stream_id, s.lane
+  )
+  select array_agg(f.stream_id) filter (where f.lane = 'outbox'), array_agg(f.stream_id) filter (where f.lane = 'inbox')
+  into v_outbox, v_inbox
+  from freed f;
+  perform wh_release_outbox(v_outbox);
+  perform wh_release_inbox(v_inbox);
+  return coalesce(cardinality(v_outbox), 0) + coalesce(cardinality(v_inbox), 0);
+end
+$$;

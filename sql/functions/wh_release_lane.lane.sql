@@ -1,0 +1,22 @@
+-- Takes the leases off the messages of these streams, which the caller has locked, but for p_except.
+-- Reads by wh_{lane}_stream, from the stream's head to what is held.
+create or replace function wh_release_{lane}(p_stream_ids uuid[], p_except uuid[] default '{}')
+returns void
+language plpgsql
+set enable_hashjoin = off set enable_mergejoin = off
+as $$
+begin
+  if p_stream_ids is null then
+    return;
+  end if;
+  update wh_{lane} m
+  set instance_id = null, lease_expiry = null
+  from wh_active_streams s
+  where s.stream_id = any(p_stream_ids) and s.lane = '{lane}'
+    and m.stream_key = s.stream_id
+    and m.sequence_order between s.head and s.held_through
+    and m.processed_at is null
+    and m.instance_id is not null
+    and m.message_id <> all(p_except);
+end
+$$;

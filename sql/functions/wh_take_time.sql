@@ -1,0 +1,15 @@
+-- Takes the time of the call, once. A call that writes has its transaction id first: what it writes as available
+-- at this time is then known to be running when a floor above it is noted (see wh_move_floors).
+create or replace function wh_take_time(c wh_call, p_writes boolean)
+returns wh_call
+language plpgsql
+as $$
+begin
+  if p_writes then
+    perform pg_current_xact_id();
+  end if;
+  c.now := clock_timestamp();
+  c.lease_expiry := c.now + make_interval(secs => c.lease_seconds);
+  return c;
+end
+$$;
