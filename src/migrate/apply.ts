@@ -32,29 +32,29 @@ export async function applyPlan(
     });
   }
   for (const file of plan.migrations) await run(db, file);
-  for (const file of plan.functions) await applyFunction(db, schema, file);
+  await applyFunctions(db, schema, plan.functions);
   await applyViews(db, release, plan);
   await dropObsolete(db, schema, plan);
   await restoreGrants(db, before, await readObjects(db, schema, names));
 
-  for (const file of [...plan.migrations, ...plan.functions, ...plan.views]) {
-    await record(db, file, release.version);
-  }
+  await record(db, [...plan.migrations, ...plan.functions, ...plan.views], release.version);
   if (plan.confirms) await confirmCode(db, release.version);
 }
 
 /** Two functions of one name would make calls by parameter name ambiguous: only the file's own stays. */
-async function applyFunction(db: Queryable, schema: string, file: ReleaseFile): Promise<void> {
-  const old = await readObjects(db, schema, [file.name]);
-  const replaced = await attempt(db, () => run(db, file));
-  if (!replaced) {
-    for (const { identity } of old) await db.query(`drop routine ${identity}`);
+async function applyFunctions(db: Queryable, schema: string, files: readonly ReleaseFile[]): Promise<void> {
+  const names = files.map((file) => file.name);
+  const old = await readObjects(db, schema, names);
+  for (const file of files) {
+    const replaces = old.filter((object) => object.name === file.name);
+    if (replaces.length > 0 && (await attempt(db, () => run(db, file)))) continue;
+    for (const { identity } of replaces) await db.query(`drop routine ${identity}`);
     await run(db, file);
   }
-  const now = await readObjects(db, schema, [file.name]);
-  const made = now.filter((object) => !old.some(({ oid }) => oid === object.oid));
-  if (made.length === 0) return;
-  for (const stale of now.filter((object) => !made.includes(object))) {
+  const oldOids = new Set(old.map((object) => object.oid));
+  const now = await readObjects(db, schema, names);
+  const remade = new Set(now.filter((object) => !oldOids.has(object.oid)).map((object) => object.name));
+  for (const stale of now.filter((object) => oldOids.has(object.oid) && remade.has(object.name))) {
     await db.query(`drop routine ${stale.identity}`);
   }
 }

@@ -42,15 +42,17 @@ export async function createLedger(db: Queryable): Promise<void> {
     )`);
 }
 
-export async function record(db: Queryable, file: ReleaseFile, version: string): Promise<void> {
+export async function record(db: Queryable, files: readonly ReleaseFile[], version: string): Promise<void> {
+  const rows = files.map(({ name, kind, hash }) => ({ name, kind, hash }));
   await db.query(
     `insert into wh_migrations (name, kind, hash, package_version)
-     values ($1, $2, $3, $4)
+     select name, kind, hash, $2
+       from jsonb_to_recordset($1::text::jsonb) as file(name text, kind text, hash text)
      on conflict (name) do update
        set hash = excluded.hash,
            package_version = excluded.package_version,
            applied_at = now()`,
-    [file.name, file.kind, file.hash, version],
+    [JSON.stringify(rows), version],
   );
 }
 

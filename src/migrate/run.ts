@@ -55,7 +55,7 @@ async function migrateUnderLock(
   await db.query('set local statement_timeout = 0; set local lock_timeout = 0');
   await db.query('set local client_min_messages = warning');
   // Ends with the transaction, so it also holds behind pgbouncer in transaction mode.
-  await db.query('select pg_advisory_xact_lock($1, $2)', [lockSpace, lockKey(schema)]);
+  await db.query('select pg_advisory_xact_lock($1, $2)', migrationLock(schema));
   await createSchema(db, schema, quoted);
   // Functions keep this path (`set search_path from current`); their bodies may name later files.
   await db.query(`set local search_path = ${quoted}, pg_temp`);
@@ -96,9 +96,7 @@ function reportOf(
   };
 }
 
-/** 'WBM1': our corner of the advisory locks. The second key is the schema, so that two never wait for each other. */
-const lockSpace = 0x57424d31;
-
-function lockKey(schema: string): number {
-  return createHash('sha256').update(schema).digest().readInt32BE();
+/** 'WBM1' is our corner of the advisory locks; the second key is the schema, so that two never wait for each other. */
+export function migrationLock(schema: string): [number, number] {
+  return [0x57424d31, createHash('sha256').update(schema).digest().readInt32BE()];
 }

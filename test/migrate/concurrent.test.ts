@@ -1,0 +1,103 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import pg from 'pg';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { migrate, migrateTo } from '../../src/migrate/index.js';
+import { currentRelease } from '../../src/migrate/release.js';
+import { migrationLock } from '../../src/migrate/run.js';
+import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { smallRelease, tableT } from './small-release.js';
+import { closeGate } from './waiting-migrators.js';
+
+let db: TestDatabase;
+beforeEach(async () => {
+  db = await createTestDatabase({ template: 'empty' });
+});
+afterEach(() => db.drop());
+
+const migrators = Array.from({ length: 20 });
+const cli = fileURLToPath(new URL('../../src/cli/whizbang.ts', import.meta.url));
+
+describe('Twenty migrators at once', () => {
+  it('install the schema once, and the other nineteen find it current', async () => {
+    const gate = await closeGate(db, 'messaging');
+    const running = migrators.map(() =>
+      migrate({ connectionString: db.connectionString, schema: 'messaging' }),
+    );
+    await gate.waiting(20);
+    await gate.open();
+    const reports = await Promise.all(running);
+    expect(reports.filter((report) => !report.alreadyCurrent)).toHaveLength(1);
+    expect(await installedTwice(db.pool)).toEqual([]);
+  });
+
+  it('do so from twenty processes too', { timeout: 120_000 }, async () => {
+    const gate = await closeGate(db);
+    const running = migrators.map(() => runCli(db.connectionString));
+    await gate.waiting(20);
+    await gate.open();
+    const ended = await Promise.all(running);
+    const version = currentRelease().version;
+    expect(ended.map(({ code, stderr }) => ({ code, stderr }))).toEqual(
+      migrators.map(() => ({ code: 0, stderr: '' })),
+    );
+    const lines = ended.map(({ stdout }) => stdout).sort();
+    expect(lines.slice(0, 1)[0]).toMatch(/^Schema public installed .*\n$/);
+    expect(lines.slice(1)).toEqual(
+      migrators.slice(1).map(() => `Schema public is current (whizbang ${version}).\n`),
+    );
+    expect(await installedTwice(db.pool)).toEqual([]);
+  });
+
+  it('lose nothing when the first of them dies half-way', async () => {
+    const gate = await closeGate(db, 'half-way');
+    const [space, key] = migrationLock('half-way');
+    const pause = { name: '0002_pause', text: `select pg_advisory_xact_lock(${space}, ${key});` };
+    const release = smallRelease('1.0.0', { migrations: [tableT, pause] });
+    const victim = new pg.Client({ connectionString: db.connectionString, application_name: 'victim' });
+    victim.on('error', () => {});
+    await victim.connect();
+    const dying = migrateTo(release, { client: victim }).catch((error: unknown) => error);
+    await gate.waiting(1); // the victim, with its first table made
+    const others = [migrateTo(release, { pool: db.pool }), migrateTo(release, { pool: db.pool })];
+    await gate.waiting(3); // and two behind it
+    await db.pool.query(
+      `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'victim'`,
+    );
+    expect(await dying).toMatchObject({
+      code: 'CONNECTION_LOST',
+      hint: expect.stringContaining('Migrate again'),
+    });
+    await gate.open();
+    const reports = await Promise.all(others);
+    expect(reports.map((report) => report.applied)).toEqual(
+      expect.arrayContaining([['0001_t', '0002_pause'], []]),
+    );
+  });
+});
+
+async function runCli(connectionString: string) {
+  const child = spawn(process.execPath, ['--import', 'tsx', cli, 'migrate'], {
+    env: { ...process.env, DATABASE_URL: connectionString },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const [stdout, stderr, [code]] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, 'close') as Promise<[number]>,
+  ]);
+  return { stdout, stderr, code };
+}
+
+/** Anything made a second time, under a suffixed name or another signature. */
+async function installedTwice(pool: pg.Pool): Promise<unknown[]> {
+  const { rows } = await pool.query(
+    `select proname::text as name
+       from pg_proc p join pg_namespace n on n.oid = pronamespace
+      where nspname in ('public', 'messaging')
+      group by 1 having count(*) > 1`,
+  );
+  return rows;
+}
