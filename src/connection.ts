@@ -16,6 +16,19 @@ export interface PooledClient extends Queryable {
 
 export interface ConnectionPool {
   connect(): Promise<PooledClient>;
+  on?(event: 'error', listener: (error: Error) => void): unknown;
+}
+
+const guarded = new WeakSet<ConnectionPool>();
+
+/**
+ * A pool reports the death of an idle connection as an 'error', which ends the process when nobody listens.
+ * The pool has already replaced that connection, so a restart of PostgreSQL needs no more than a listener.
+ */
+export function guardPool(pool: ConnectionPool): void {
+  if (guarded.has(pool)) return;
+  guarded.add(pool);
+  pool.on?.('error', () => {});
 }
 
 /** Borrows a client for one piece of work. A client whose connection broke is destroyed, not given back. */

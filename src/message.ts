@@ -99,7 +99,9 @@ export interface PerspectiveCompletion {
   readonly status: StatusBits;
 }
 
-export interface PerspectiveFailure extends PerspectiveCompletion {
+export interface PerspectiveFailure extends Omit<PerspectiveCompletion, 'lastEventId'> {
+  /** The last one applied; absent when it failed at the first. */
+  readonly lastEventId?: EventId | null | undefined;
   readonly error: string;
 }
 

@@ -1,5 +1,11 @@
 import { hostname } from 'node:os';
-import { type ConnectionPool, type Queryable, quoteSchema, withPooledClient } from '../connection.js';
+import {
+  type ConnectionPool,
+  guardPool,
+  type Queryable,
+  quoteSchema,
+  withPooledClient,
+} from '../connection.js';
 import { fromDatabaseError } from '../database-error.js';
 import { WhizbangError } from '../errors.js';
 import type { WorkBatch } from '../message.js';
@@ -50,6 +56,7 @@ export class WorkCoordinator {
         details: { option: options.pool === undefined ? 'pool' : 'client' },
       });
     }
+    if (options.pool !== undefined) guardPool(options.pool);
     this.#source = { pool: options.pool, client: options.client };
   }
 

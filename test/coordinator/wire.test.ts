@@ -1,0 +1,152 @@
+import { describe, expect, it } from 'vitest';
+import type { WorkBatchRequest } from '../../src/coordinator/request.js';
+import { decodeBatch, encodeCall, requestParts } from '../../src/coordinator/wire.js';
+import { WhizbangError } from '../../src/errors.js';
+import { createTestDatabase } from '../support/database.js';
+
+const id = '01890a5d-ac96-774b-bcce-b302099a8057';
+const instance = { instanceId: id, serviceName: 'orders', hostName: 'host', processId: 7 };
+const encode = (request: WorkBatchRequest) => encodeCall('"public"', instance, request);
+/** For what the types would not allow. */
+const encodeAnything = (request: object) => encode(request as WorkBatchRequest);
+
+function refusal(request: object): WhizbangError {
+  try {
+    encodeAnything(request);
+  } catch (error) {
+    if (error instanceof WhizbangError && error.code === 'INVALID_REQUEST') return error;
+    throw error;
+  }
+  throw new Error('the request was accepted');
+}
+
+describe('An encoded call', () => {
+  it('sends only what is there, by name, as text', () => {
+    const { text, values } = encode({ maxOutboxItems: 5, outboxCompletions: [{ messageId: id, status: 4 }] });
+    expect(text).toContain(
+      `from "public".process_work_batch(p_instance_id => $1::uuid, p_service_name => $2::text, ` +
+        `p_host_name => $3::text, p_process_id => $4::int, p_outbox_completions => $5::text::jsonb, ` +
+        `p_max_outbox_items => $6::int)`,
+    );
+    expect(values).toEqual([id, 'orders', 'host', '7', `[{"message_id":"${id}","status":4}]`, '5']);
+  });
+
+  it('leaves out what is undefined or an empty array', () => {
+    const { values } = encode({ outboxFailures: [], renewInboxLeaseIds: [], leaseSeconds: undefined });
+    expect(values).toHaveLength(4);
+  });
+
+  it('keeps zero, which claims nothing', () => {
+    expect(encode({ maxInboxItems: 0 }).values.at(-1)).toBe('0');
+  });
+
+  it('knows exactly the parameters of the function', async () => {
+    await using db = await createTestDatabase();
+    const { rows } = await db.pool.query(
+      `select proargnames[1:pronargs] as names from pg_proc where proname = 'process_work_batch'`,
+    );
+    const all = Object.fromEntries(Object.entries(requestParts).map(([key, part]) => [key, samples[part]]));
+    const { text } = encodeCall('"public"', { ...instance, metadata: {} }, all as WorkBatchRequest);
+    expect([...text.matchAll(/(p_\w+) =>/g)].map(([, name]) => name).sort()).toEqual(
+      [...rows[0].names].sort(),
+    );
+  });
+
+  it('writes dates, nothing and nested data as JSON has them', () => {
+    const message = {
+      messageId: id,
+      destination: 'd',
+      eventType: 't',
+      eventData: { itemName: [1, null, 'ü"'] },
+      streamId: null,
+      isEvent: undefined,
+      scheduledFor: new Date('2030-01-02T03:04:05.678Z'),
+    };
+    expect(JSON.parse(encode({ newOutboxMessages: [message] }).values.at(-1) ?? '')).toEqual([
+      {
+        message_id: id,
+        destination: 'd',
+        event_type: 't',
+        event_data: { itemName: [1, null, 'ü"'] },
+        stream_id: null,
+        scheduled_for: '2030-01-02T03:04:05.678Z',
+      },
+    ]);
+  });
+
+  it('passes a misspelt key on, for the database to refuse by name', () => {
+    const { values } = encodeAnything({ newOutboxMessages: [{ messageId: id, streamid: 'x' }] });
+    expect(values.at(-1)).toContain('"streamid":"x"');
+  });
+
+  it.each([
+    ['p_renew_outbox_lease_ids[1]', { renewOutboxLeaseIds: [id, 'x'] }],
+    ['p_renew_outbox_lease_ids[0]', { renewOutboxLeaseIds: [`${id}","${id}`] }],
+    ['p_renew_inbox_lease_ids', { renewInboxLeaseIds: id }],
+    ['p_outbox_completions', { outboxCompletions: {} }],
+    ['p_outbox_completions[0]', { outboxCompletions: ['x'] }],
+    [
+      'p_inbox_failures[0].retry_after_seconds',
+      { inboxFailures: [{ messageId: id, retryAfterSeconds: Number.NaN }] },
+    ],
+    [
+      'p_new_inbox_messages[1].scheduled_for',
+      { newInboxMessages: [{}, { scheduledFor: new Date('never') }] },
+    ],
+    ['p_new_outbox_messages[0].event_data', { newOutboxMessages: [{ eventData: { amount: 1n } }] }],
+  ])('refuses a %s that JSON or an array could not carry faithfully', (field, request) => {
+    expect(refusal(request).details).toEqual({ field });
+  });
+});
+
+const samples = { items: [{}], ids: [id], int: 1, numeric: 1 } as const;
+
+describe('A decoded batch', () => {
+  const row = {
+    source: 'outbox',
+    message_id: id,
+    stream_id: null,
+    partition_number: '17',
+    destination: 'd',
+    event_type: 't',
+    event_data: '{"a":1}',
+    metadata: null,
+    scope: '"s"',
+    status: '3',
+    flags: '1',
+    attempts: '2',
+    sequence_order: '9007199254740993',
+    lease_expiry: '1900000000123',
+  };
+
+  it('has every field in the type that holds it whole', () => {
+    expect(decodeBatch([row]).outbox).toEqual([
+      {
+        source: 'outbox',
+        messageId: id,
+        streamId: null,
+        partitionNumber: 17,
+        destination: 'd',
+        eventType: 't',
+        eventData: { a: 1 },
+        metadata: null,
+        scope: 's',
+        status: 3,
+        flags: 1,
+        attempts: 2,
+        sequenceOrder: 9007199254740993n,
+        leaseExpiry: new Date(1900000000123),
+      },
+    ]);
+  });
+
+  it('is sorted into lanes, and what was lost stands apart', () => {
+    const batch = decodeBatch([
+      { ...row, source: 'perspective' },
+      { ...row, source: 'inbox' },
+      { source: 'inbox', message_id: id, flags: '64', event_data: null, sequence_order: null },
+    ]);
+    expect([batch.outbox, batch.inbox, batch.perspectives].map((items) => items.length)).toEqual([0, 1, 1]);
+    expect(batch.leaseLost).toEqual([{ source: 'inbox', messageId: id }]);
+  });
+});
