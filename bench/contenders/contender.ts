@@ -1,0 +1,39 @@
+// The one small interface behind which the floor, whizbang and its peers are measured.
+// A contender is opened on the bench server, gets a database of its own, and then takes messages
+// through their full cycle (store, hand out, complete) in slices of time. What a slice counts is
+// what was completed and committed inside it; encoding and decoding are part of it for all alike.
+
+import type { BenchServer } from '../server.js';
+
+export interface Slice {
+  readonly messages: number;
+  readonly elapsedMs: number;
+}
+
+export interface Runner {
+  readonly name: string;
+  /** Works for about this long, always in whole cycles, and leaves nothing unfinished behind. */
+  slice(milliseconds: number): Promise<Slice>;
+  close(): Promise<void>;
+}
+
+export interface CycleSettings {
+  readonly batchSize: number;
+  /** Over how many streams the messages are spread; 'own' gives every message its own. */
+  readonly streams: number | 'own';
+}
+
+export type OpenContender = (server: BenchServer, settings: CycleSettings) => Promise<Runner>;
+
+/** Repeats a cycle until the time is up and sums what the cycles completed. */
+export async function repeatFor(milliseconds: number, cycle: () => Promise<number>): Promise<Slice> {
+  const start = performance.now();
+  let messages = 0;
+  do messages += await cycle();
+  while (performance.now() - start < milliseconds);
+  return { messages, elapsedMs: performance.now() - start };
+}
+
+export async function closeAll(runners: readonly Runner[]): Promise<void> {
+  for (const runner of runners) await runner.close();
+}

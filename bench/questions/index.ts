@@ -1,0 +1,24 @@
+import type { Question } from '../question.js';
+import { backlog } from './backlog.js';
+import { drain } from './drain.js';
+import { fullCycle } from './full-cycle.js';
+import { idleCall } from './idle-call.js';
+import { instances } from './instances.js';
+import { oldSnapshot } from './old-snapshot.js';
+import { oneMessage } from './one-message.js';
+import { otherWork } from './other-work.js';
+import { peers } from './peers.js';
+import { planStability } from './plan-stability.js';
+
+export const questions: readonly Question[] = [
+  fullCycle,
+  peers,
+  oneMessage,
+  drain,
+  backlog,
+  otherWork,
+  planStability,
+  instances,
+  idleCall,
+  oldSnapshot,
+];

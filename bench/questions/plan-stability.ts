@@ -1,0 +1,99 @@
+// Whether the cost of a call depends on what the statistics say. Queue tables swing between empty and
+// huge, and autovacuum may be hours behind. Autovacuum is off here; the same backlog is claimed from with
+// statistics that are right, that are missing after a truncate, and that stem from an empty or a fuller table.
+
+import { costRatio, describeCost, takeTurns } from '../measure/call-costs.js';
+import { formatCount } from '../measure/interleave.js';
+import { messageSource } from '../messages.js';
+import type { BenchContext, Finding, Question } from '../question.js';
+import { BenchQueue } from '../queue.js';
+
+const batchSize = 100;
+
+interface State {
+  readonly title: string;
+  reach(queue: BenchQueue, count: number): Promise<void>;
+}
+
+const rightStatistics: State = {
+  title: 'analyzed',
+  reach: async (queue, count) => {
+    await queue.fill(count, 'function');
+    await queue.client.query('analyze');
+  },
+};
+
+const states: readonly State[] = [
+  {
+    title: 'after truncate, not analyzed',
+    reach: async (queue, count) => {
+      await queue.fill(count, 'function');
+      await queue.client.query('analyze');
+      await queue.client.query('truncate wh_outbox, wh_active_streams');
+      await queue.fill(count, 'function');
+    },
+  },
+  {
+    title: 'statistics of an empty table',
+    reach: async (queue, count) => {
+      await queue.fill(batchSize, 'function');
+      await queue.client.query('delete from wh_outbox');
+      await queue.client.query('delete from wh_active_streams');
+      await queue.client.query('vacuum analyze');
+      await queue.fill(count, 'function');
+    },
+  },
+  {
+    title: 'statistics of a table five times as full',
+    reach: async (queue, count) => {
+      await queue.fill(5 * count, 'function');
+      await queue.client.query('vacuum analyze');
+      await queue.client.query('truncate wh_outbox, wh_active_streams');
+      await queue.fill(count, 'function');
+    },
+  },
+];
+
+export const planStability: Question = {
+  name: 'plan-stability',
+  asks: 'cost of claiming 100 with missing or stale statistics, against right ones',
+  async run(context) {
+    const count = context.size(40_000, 1_000);
+    const queues: BenchQueue[] = [];
+    try {
+      for (const state of [rightStatistics, ...states]) {
+        context.progress(state.title);
+        queues.push(await opened(context, state, count));
+      }
+      const nextBatch = messageSource('own');
+      const [reference = [], ...costs] = await takeTurns(
+        queues.map((queue) => () => queue.claimAndPutBack(batchSize, 'function', nextBatch)),
+        context.size(200, 10),
+        context.size(20, 2),
+      );
+      return states.map((state, i): Finding => {
+        const own = costs[i] ?? [];
+        return {
+          setting: `${state.title}, ${formatCount(count)} waiting`,
+          ...costRatio(own, reference),
+          bar: { kind: 'at-most', value: 1.3, own: true },
+          info: `${describeCost(own)} against ${describeCost(reference)} analyzed`,
+        };
+      });
+    } finally {
+      for (const queue of queues) await queue.close();
+    }
+  },
+};
+
+async function opened({ server }: BenchContext, state: State, count: number): Promise<BenchQueue> {
+  const queue = await BenchQueue.open(server);
+  const { rows } = await queue.client.query<{ name: string }>(
+    `select oid::regclass::text as name from pg_class
+     where relkind = 'r' and relname like 'wh\\_%' and relnamespace = 'public'::regnamespace`,
+  );
+  for (const { name } of rows)
+    await queue.client.query(`alter table ${name} set (autovacuum_enabled = false)`);
+  await state.reach(queue, count);
+  return queue;
+}

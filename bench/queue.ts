@@ -1,0 +1,88 @@
+// A whizbang database in a chosen state, with one instance that works on it. In: the bench server.
+// Out: a queue that questions fill, claim from and put back to. Used by the questions about growth.
+
+import type pg from 'pg';
+import { timed } from './measure/call-costs.js';
+import type { NextBatch } from './messages.js';
+import { messageSource } from './messages.js';
+import type { BenchDatabase, BenchServer } from './server.js';
+import { BenchInstance, idsOf, insertPlainly } from './work-batch.js';
+
+export type Feeding = 'function' | 'plain insert';
+
+export class BenchQueue {
+  readonly database: BenchDatabase;
+  readonly client: pg.Client;
+  readonly instance: BenchInstance;
+
+  private constructor(database: BenchDatabase, client: pg.Client) {
+    this.database = database;
+    this.client = client;
+    this.instance = new BenchInstance(client);
+  }
+
+  static async open(server: BenchServer): Promise<BenchQueue> {
+    const database = await server.createMigratedDatabase();
+    return new BenchQueue(database, await database.connect());
+  }
+
+  /** Fills the queue with messages that nobody holds. */
+  async fill(count: number, feeding: Feeding, nextBatch: NextBatch = messageSource('own')): Promise<void> {
+    for (let stored = 0; stored < count; stored += 1000) {
+      const batch = nextBatch(Math.min(1000, count - stored));
+      if (feeding === 'function') await this.instance.store(batch);
+      else await insertPlainly(this.client, batch);
+    }
+  }
+
+  /**
+   * Lets the coordinator see every message that was stored without room to run it, by plain insert or by the
+   * function: has them handed out and gives them back.
+   */
+  async admitAll(): Promise<void> {
+    for (let left = await this.#unadmitted(); left > 0; ) {
+      for (let call = 0; call < 10; call++) {
+        const items = await this.instance.call({ take: 1000 });
+        await this.instance.call({ release: idsOf(items), take: 0 });
+      }
+      const now = await this.#unadmitted();
+      if (now >= left) throw new Error(`${now} messages stay unadmitted`);
+      left = now;
+    }
+  }
+
+  async #unadmitted(): Promise<number> {
+    const { rows } = await this.client.query<{ count: number }>(
+      'select count(*)::int as count from wh_outbox where partition_number is null',
+    );
+    return rows[0]?.count ?? 0;
+  }
+
+  /** As after a visit by autovacuum and a checkpoint, so that neither happens inside the measurement. */
+  async settle(): Promise<void> {
+    await this.client.query('vacuum analyze');
+    await this.client.query('checkpoint');
+  }
+
+  /**
+   * Claims a batch (timed), then completes it and puts as many new messages back (untimed), so that the
+   * backlog stays as it is.
+   */
+  async claimAndPutBack(count: number, feeding: Feeding, nextBatch: NextBatch): Promise<number> {
+    const [items, milliseconds] = await timed(() => this.instance.call({ take: count }));
+    if (items.length !== count) throw new Error(`${items.length} messages handed out instead of ${count}`);
+    const fresh = nextBatch(count);
+    if (feeding === 'plain insert') await insertPlainly(this.client, fresh);
+    await this.instance.call({
+      complete: idsOf(items),
+      ...(feeding === 'function' ? { store: fresh } : {}),
+      take: 0,
+    });
+    return milliseconds;
+  }
+
+  async close(): Promise<void> {
+    await this.client.end();
+    await this.database.drop();
+  }
+}
