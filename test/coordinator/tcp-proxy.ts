@@ -1,0 +1,58 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+
+export interface TcpProxy extends AsyncDisposable {
+  /** The given connection string, by way of this proxy. */
+  readonly connectionString: string;
+  /** How many connections were asked for. */
+  accepted: number;
+  /** Hang up on the next so many, before a byte is answered. */
+  hangUpOn: number;
+  /** Cut the clients off. The server does not learn of it until it wants to answer. */
+  cut(): void;
+}
+
+/** A network between a client and the server that can fail where a test wants it to. */
+export async function startTcpProxy(connectionString: string): Promise<TcpProxy> {
+  const target = new URL(connectionString);
+  const pairs = new Set<{ client: Socket; server: Socket }>();
+  const listener = createServer((client) => {
+    proxy.accepted++;
+    if (proxy.hangUpOn > 0) {
+      proxy.hangUpOn--;
+      client.destroy();
+      return;
+    }
+    const server = connect(Number(target.port || 5432), target.hostname);
+    pairs.add({ client, server });
+    for (const socket of [client, server]) socket.on('error', () => {});
+    client.pipe(server);
+    server.pipe(client);
+  });
+  listener.listen(0, '127.0.0.1');
+  await once(listener, 'listening');
+  const through = new URL(connectionString);
+  through.hostname = '127.0.0.1';
+  through.port = String((listener.address() as AddressInfo).port);
+
+  const proxy: TcpProxy = {
+    connectionString: through.href,
+    accepted: 0,
+    hangUpOn: 0,
+    cut() {
+      for (const { client, server } of pairs) {
+        client.unpipe(server);
+        client.destroy();
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      for (const { client, server } of pairs) {
+        client.destroy();
+        server.destroy();
+      }
+      listener.close();
+      await once(listener, 'close');
+    },
+  };
+  return proxy;
+}
