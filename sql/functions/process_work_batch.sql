@@ -43,15 +43,16 @@ declare
   c wh_call;
   r wh_reported;
   s wh_stored;
-  v_outbox wh_lanes;
-  v_inbox wh_lanes;
-  v_outbox_messages wh_new_message[] := '{}';
-  v_inbox_messages wh_new_message[] := '{}';
+  v_outbox wh_new_message[] := '{}';
+  v_inbox wh_new_message[] := '{}';
   v_outbox_arrivals wh_arrival[] := '{}';
   v_inbox_arrivals wh_arrival[] := '{}';
   v_outbox_room int := p_max_outbox_items;
   v_inbox_room int := p_max_inbox_items;
-  v_reports boolean;
+  v_has_events boolean := false;
+  v_has_scheduled boolean := false;
+  v_reports boolean := p_outbox_completions is not null or p_outbox_failures is not null or p_inbox_completions is not null
+    or p_inbox_failures is not null or p_renew_outbox_lease_ids is not null or p_renew_inbox_lease_ids is not null;
   v_stores boolean;
 begin
   -- Who calls, and what it says.
@@ -59,56 +60,49 @@ begin
     p_max_partitions_per_instance, p_lease_seconds, p_stale_threshold_seconds, p_max_outbox_items, p_max_inbox_items,
     p_max_perspective_items, p_takeover_seconds);
   if p_new_outbox_messages is not null then
-    v_outbox_messages := wh_parse_messages('p_new_outbox_messages', 'destination', p_new_outbox_messages, p_partition_count);
+    select m.messages, m.has_events, m.has_scheduled into v_outbox, v_has_events, v_has_scheduled
+    from wh_parse_messages('p_new_outbox_messages', 'destination', p_new_outbox_messages, p_partition_count) m;
   end if;
   if p_new_inbox_messages is not null then
-    v_inbox_messages := wh_parse_messages('p_new_inbox_messages', 'handler_name', p_new_inbox_messages, p_partition_count);
+    select m.messages, m.has_events or v_has_events, m.has_scheduled or v_has_scheduled into v_inbox, v_has_events, v_has_scheduled
+    from wh_parse_messages('p_new_inbox_messages', 'handler_name', p_new_inbox_messages, p_partition_count) m;
   end if;
-  select i.rank, i.instances, i.stale_instances into c.rank, c.instances, c.stale_instances
-  from wh_register_instance(p_instance_id, p_service_name, p_host_name, p_process_id, p_metadata, p_partition_count, p_stale_threshold_seconds) i;
-  c.instance_id := p_instance_id;
-  c.lease_seconds := p_lease_seconds;
-  c.keeps_completed := p_flags & 4 <> 0;
-  c.partition_count := p_partition_count;
-  c.takeover_seconds := p_takeover_seconds;
-  c.max_partitions := p_max_partitions_per_instance;
-  select l.* into v_outbox from wh_lanes l where l.lane = 'outbox';
-  select l.* into v_inbox from wh_lanes l where l.lane = 'inbox';
+  c := wh_open_call(p_instance_id, p_service_name, p_host_name, p_process_id, p_metadata, p_flags, p_partition_count,
+    p_max_partitions_per_instance, p_lease_seconds, p_stale_threshold_seconds, p_takeover_seconds);
 
   -- What was plainly inserted since the last look.
   if v_outbox_room > 0 then
-    v_outbox_arrivals := wh_arrivals_outbox(v_outbox.admitted_below, v_outbox_room, v_outbox_messages, p_partition_count);
+    v_outbox_arrivals := wh_arrivals_outbox(c, v_outbox_room, v_outbox);
   end if;
   if v_inbox_room > 0 then
-    v_inbox_arrivals := wh_arrivals_inbox(v_inbox.admitted_below, v_inbox_room, v_inbox_messages, p_partition_count);
+    v_inbox_arrivals := wh_arrivals_inbox(c, v_inbox_room, v_inbox);
   end if;
-  v_reports := coalesce(p_outbox_completions, p_outbox_failures, p_inbox_completions, p_inbox_failures) is not null
-    or coalesce(p_renew_outbox_lease_ids, p_renew_inbox_lease_ids) is not null;
-  v_stores := cardinality(v_outbox_messages) + cardinality(v_inbox_messages) + cardinality(v_outbox_arrivals) + cardinality(v_inbox_arrivals) > 0;
+  v_stores := cardinality(v_outbox) + cardinality(v_inbox) + cardinality(v_outbox_arrivals) + cardinality(v_inbox_arrivals) > 0;
   c := wh_take_time(c, v_reports or v_stores);
 
   -- What the caller has done.
-  if coalesce(p_receptor_completions, p_receptor_failures) is not null then
+  if p_receptor_completions is not null or p_receptor_failures is not null then
     perform wh_record_receptors(p_receptor_completions, p_receptor_failures);
   end if;
-  if coalesce(p_perspective_completions, p_perspective_failures) is not null then
+  if p_perspective_completions is not null or p_perspective_failures is not null then
     perform wh_record_perspectives(p_perspective_completions, p_perspective_failures);
   end if;
   if v_reports then
     r := wh_report(c, p_outbox_completions, p_outbox_failures, p_renew_outbox_lease_ids,
       p_inbox_completions, p_inbox_failures, p_renew_inbox_lease_ids);
-    return query select * from wh_lost_items('outbox', r.outbox_lost);
-    return query select * from wh_lost_items('inbox', r.inbox_lost);
+    if r.outbox_lost <> '{}' or r.inbox_lost <> '{}' then
+      return query select * from wh_lost_items(r.outbox_lost, r.inbox_lost);
+    end if;
   end if;
 
   -- What is new: stored, admitted, appended to the event store; leased at once where the stream is clear.
   if v_stores then
-    s := wh_store(c, v_outbox_messages, v_inbox_messages, v_outbox_arrivals, v_inbox_arrivals,
-      v_outbox_room, v_inbox_room, v_outbox.admitted_below, v_inbox.admitted_below);
-    return query select * from unnest(s.outbox_items);
-    return query select * from unnest(s.inbox_items);
-    v_outbox_room := v_outbox_room - coalesce(cardinality(s.outbox_items), 0);
-    v_inbox_room := v_inbox_room - coalesce(cardinality(s.inbox_items), 0);
+    s := wh_store(c, v_outbox, v_inbox, v_outbox_arrivals, v_inbox_arrivals, v_outbox_room, v_inbox_room, v_has_events, v_has_scheduled);
+    if s.outbox_items is not null or s.inbox_items is not null then
+      return query select * from unnest(s.outbox_items || s.inbox_items);
+      v_outbox_room := v_outbox_room - coalesce(cardinality(s.outbox_items), 0);
+      v_inbox_room := v_inbox_room - coalesce(cardinality(s.inbox_items), 0);
+    end if;
   end if;
 
   -- What becomes of the streams it touched. From here nothing waits.
@@ -120,16 +114,16 @@ begin
 
   -- What it may run now.
   if v_outbox_room > 0 then
-    return query select * from wh_claim_outbox(c, v_outbox_room, v_outbox.free_from, v_outbox.leased_from, s.appended);
+    return query select * from wh_claim_outbox(c, v_outbox_room, s.appended);
   end if;
   if v_inbox_room > 0 then
-    return query select * from wh_claim_inbox(c, v_inbox_room, v_inbox.free_from, v_inbox.leased_from, s.appended);
+    return query select * from wh_claim_inbox(c, v_inbox_room, s.appended);
   end if;
   perform wh_admit_outbox(s.outbox_admitted);
   perform wh_admit_inbox(s.inbox_admitted);
-  if v_reports or v_stores then
-    perform wh_move_floors_outbox(c.now, v_outbox.moved_at);
-    perform wh_move_floors_inbox(c.now, v_inbox.moved_at);
+  if (v_reports or v_stores) and c.floors_moved_at < c.now - interval '1 second' then
+    perform wh_move_floors_outbox(c.now);
+    perform wh_move_floors_inbox(c.now);
   end if;
 end
 $$;

@@ -1,16 +1,18 @@
 -- Appends the events among these messages to the event store, in the order of their streams: what was plainly
 -- inserted before, then what this call stores. The version rows are locked, so versions neither collide nor skip.
 -- An event whose id is in the store already (a call sent again, an event that came back) is that event.
--- Raises WB002 when a stream is not at the expected version. Reads messages and events by primary key.
+-- Returns the ids of the arrivals that are appended now. Raises WB002 when a stream is not at the expected version. Reads messages and events by primary key.
 create or replace function wh_append_events(
   p_versions wh_stream_version[], p_outbox wh_new_message[], p_inbox wh_new_message[],
-  p_outbox_arrivals uuid[], p_inbox_arrivals uuid[]
+  p_outbox_arrivals wh_arrival[], p_inbox_arrivals wh_arrival[]
 )
-returns void
+returns uuid[]
 language plpgsql
 set enable_nestloop = off
 as $$
 declare
+  v_outbox_ids uuid[] := array(select a.message_id from unnest(p_outbox_arrivals) a where a.appends);
+  v_inbox_ids uuid[] := array(select a.message_id from unnest(p_inbox_arrivals) a where a.appends);
   v_known uuid[];
   v_stream_ids uuid[];
   v_versions bigint[];
@@ -20,15 +22,15 @@ declare
 begin
   v_known := array(
     select s.event_id from wh_event_store s
-    where s.event_id = any(p_outbox_arrivals || p_inbox_arrivals
+    where s.event_id = any(v_outbox_ids || v_inbox_ids
       || array(select n.message_id from unnest(p_outbox || p_inbox) n where n.is_event and n.stream_id is not null))
   );
   with event as (
     select 0 as kind, m.sequence_order as place, m.message_id, m.stream_id, m.event_type, m.event_data, m.metadata, m.scope, null::bigint as expected_version
-    from wh_outbox m where m.message_id = any(p_outbox_arrivals)
+    from wh_outbox m where m.message_id = any(v_outbox_ids)
     union all
     select 1, m.sequence_order, m.message_id, m.stream_id, m.event_type, m.event_data, m.metadata, m.scope, null
-    from wh_inbox m where m.message_id = any(p_inbox_arrivals)
+    from wh_inbox m where m.message_id = any(v_inbox_ids)
     union all
     select 2, n.ord, n.message_id, n.stream_id, n.event_type, n.event_data, n.metadata, n.scope, n.expected_version
     from unnest(p_outbox) n where n.is_event and n.stream_id is not null
@@ -65,5 +67,6 @@ begin
     perform wh_refuse_version(v_stream_id, v_expected, v_actual);
   end if;
   perform wh_set_versions(v_stream_ids, v_versions);
+  return v_outbox_ids || v_inbox_ids;
 end
 $$;

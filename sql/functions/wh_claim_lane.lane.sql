@@ -3,9 +3,7 @@
 -- p_appended: plainly inserted events that this call has appended. An event is not handed out before.
 -- Locks: stream rows, skip locked; then their messages, which nobody else touches meanwhile.
 -- Reads by wh_{lane}_stream, from head.
-create or replace function wh_claim_{lane}(
-  c wh_call, p_room int, p_free_from timestamptz, p_leased_from timestamptz, p_appended uuid[]
-)
+create or replace function wh_claim_{lane}(c wh_call, p_room int, p_appended uuid[])
 returns setof wh_work_item
 language plpgsql
 set enable_hashjoin = off set enable_mergejoin = off
@@ -21,7 +19,7 @@ declare
   v_until timestamptz[];
   v_emptied uuid[];
 begin
-  select d.expired, d.due into v_expired, v_due from wh_lock_due_streams(c, '{lane}', p_room, p_free_from, p_leased_from) d;
+  select d.expired, d.due into v_expired, v_due from wh_lock_due_streams(c, '{lane}', p_room, c.{lane}_free_from, c.{lane}_leased_from) d;
   if cardinality(v_due) = 0 then
     return;
   end if;

@@ -2,45 +2,40 @@
 -- In a fresh stream that can only be a plain insert that nobody has admitted, and there are few of those; so
 -- they are looked through, and the fresh streams one by one only when there are many.
 -- Reads by wh_{lane}_stream from the stream's head, and by wh_{lane}_unadmitted from the lane's floor.
-create or replace function wh_dirty_{lane}(p_held_ids uuid[], p_held_heads bigint[], p_fresh_ids uuid[], p_floor bigint)
+create or replace function wh_dirty_{lane}(p_streams wh_open_stream[], p_floor bigint)
 returns uuid[]
 language plpgsql stable
 set enable_hashjoin = off set enable_mergejoin = off
 as $$
 declare
   c_few constant int := 200;
-  v_dirty uuid[] := '{}';
+  v_dirty uuid[];
   v_unadmitted uuid[];
 begin
-  if cardinality(p_held_ids) > 0 then
-    v_dirty := array(
-      select k.stream_id
-      from unnest(p_held_ids, p_held_heads) as k(stream_id, head)
-      where exists (
+  v_dirty := array(
+    select s.stream_id
+    from unnest(p_streams) s
+    where s.lane = '{lane}' and s.held and not s.fresh
+      and exists (
         select 1 from wh_{lane} m
-        where m.stream_key = k.stream_id and m.sequence_order >= k.head and m.processed_at is null
-      )
-    );
-  end if;
-  if cardinality(p_fresh_ids) > 0 then
+        where m.stream_key = s.stream_id and m.sequence_order >= s.head and m.processed_at is null)
+  );
+  v_unadmitted := array(
+    select m.stream_key from wh_{lane} m
+    where m.partition_number is null and m.processed_at is null and m.sequence_order >= p_floor
+    order by m.sequence_order
+    limit c_few
+  );
+  if cardinality(v_unadmitted) = c_few then
     v_unadmitted := array(
-      select m.stream_key from wh_{lane} m
-      where m.partition_number is null and m.processed_at is null and m.sequence_order >= p_floor
-      order by m.sequence_order
-      limit c_few
-    );
-    if cardinality(v_unadmitted) = c_few then
-      v_unadmitted := array(
-        select k.stream_id
-        from unnest(p_fresh_ids) as k(stream_id)
-        where exists (
+      select s.stream_id
+      from unnest(p_streams) s
+      where s.lane = '{lane}' and s.held and s.fresh
+        and exists (
           select 1 from wh_{lane} m
-          where m.stream_key = k.stream_id and m.sequence_order >= p_floor and m.processed_at is null
-        )
-      );
-    end if;
-    v_dirty := v_dirty || v_unadmitted;
+          where m.stream_key = s.stream_id and m.sequence_order >= p_floor and m.processed_at is null)
+    );
   end if;
-  return v_dirty;
+  return v_dirty || v_unadmitted;
 end
 $$;

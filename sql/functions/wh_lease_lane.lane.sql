@@ -3,8 +3,10 @@
 -- Reads by primary key.
 create or replace function wh_lease_{lane}(c wh_call, p_message_ids uuid[])
 returns setof wh_work_item
-language sql
+language plpgsql
 as $$
+begin
+  return query
   with leased as (
     update wh_{lane} m
     set instance_id = c.instance_id,
@@ -18,5 +20,6 @@ as $$
   select '{lane}', l.message_id, l.stream_id, l.partition_number, l.{target}, l.event_type, l.event_data, l.metadata,
     l.scope, l.status, l.flags, l.attempts, l.sequence_order, l.lease_expiry
   from leased l
-  order by l.sequence_order
+  order by l.sequence_order;
+end
 $$;

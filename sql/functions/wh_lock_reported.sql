@@ -5,8 +5,9 @@
 create or replace function wh_lock_reported(
   p_instance_id uuid, p_outbox_streams uuid[], p_inbox_streams uuid[], out outbox_held uuid[], out inbox_held uuid[]
 )
-language sql
+language plpgsql
 as $$
+begin
   with locked as (
     select s.stream_id, s.lane, s.instance_id
     from wh_active_streams s
@@ -19,5 +20,7 @@ as $$
   )
   select coalesce(array_agg(stream_id) filter (where lane = 'outbox' and instance_id = p_instance_id), '{}'),
          coalesce(array_agg(stream_id) filter (where lane = 'inbox' and instance_id = p_instance_id), '{}')
-  from locked
+  into outbox_held, inbox_held
+  from locked;
+end
 $$;

@@ -2,13 +2,18 @@
 -- A free stream is then due at once. The streams are locked by the call. Reads by primary key.
 create or replace function wh_lower_heads(c wh_call, p_lane text, p_arrivals wh_arrival[])
 returns void
-language sql
+language plpgsql
 set enable_hashjoin = off set enable_mergejoin = off
 as $$
+begin
+  if coalesce(cardinality(p_arrivals), 0) = 0 then
+    return;
+  end if;
   update wh_active_streams s
   set head = a.head,
       available_at = case when s.instance_id is null then least(s.available_at, c.now) else s.available_at end
   from (select u.stream_key, min(u.sequence_order) as head from unnest(p_arrivals) u group by u.stream_key) a
   where s.stream_id = a.stream_key and s.lane = p_lane
-    and s.head > a.head
+    and s.head > a.head;
+end
 $$;

@@ -4,7 +4,7 @@
 -- has no transaction id and does not hold it back.) One freak remains: an order number taken before its
 -- transaction had an id; so once a minute the look starts from the bottom.
 -- Locks: the lane's row, skip locked.
-create or replace function wh_move_floors_{lane}(p_now timestamptz, p_moved_at timestamptz)
+create or replace function wh_move_floors_{lane}(p_now timestamptz)
 returns void
 language plpgsql
 as $$
@@ -12,9 +12,6 @@ declare
   v_lane wh_lanes;
   v_sweeps boolean;
 begin
-  if p_moved_at >= p_now - interval '1 second' then
-    return;
-  end if;
   select l.* into v_lane from wh_lanes l where l.lane = '{lane}' and l.moved_at < p_now - interval '1 second' for no key update skip locked;
   if not found or pg_snapshot_xmin(pg_current_snapshot()) < v_lane.horizon then
     return;

@@ -7,7 +7,7 @@
 create or replace function wh_open_streams(
   c wh_call, p_outbox wh_new_message[], p_inbox wh_new_message[],
   p_outbox_arrivals wh_arrival[], p_inbox_arrivals wh_arrival[],
-  p_outbox_room int, p_inbox_room int, p_outbox_floor bigint, p_inbox_floor bigint, p_partitions int[]
+  p_outbox_room int, p_inbox_room int, p_partitions int[]
 )
 returns wh_open_stream[]
 language plpgsql
@@ -21,7 +21,7 @@ begin
   with wanted as (
     select w.lane, w.stream_id,
       min(w.partition_number) as partition_number,
-      least(min(w.sequence_order), case w.lane when 'outbox' then p_outbox_floor else p_inbox_floor end) as head,
+      least(min(w.sequence_order), case w.lane when 'outbox' then c.outbox_floor else c.inbox_floor end) as head,
       -- Held: nothing arrived before it, its first message is not scheduled for later, there is room for it.
       min(w.ord) between 1 and case w.lane when 'outbox' then p_outbox_room else p_inbox_room end
         and coalesce(min(w.ord) < min(w.ord) filter (where w.scheduled_for > c.now), true)

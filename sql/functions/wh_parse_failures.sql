@@ -8,6 +8,9 @@ declare
   v_failures wh_failure[];
   v_is_bad boolean;
 begin
+  if p_failures is null then
+    return '{}';
+  end if;
   begin
     select array_agg(f::wh_failure), bool_or(f.message_id is null or f.completed_status < 0)
     into v_failures, v_is_bad

@@ -1,16 +1,12 @@
 -- Under a cap on partitions: those that the instance holds, and as many more of the wanted ones, first come
--- first served, as the cap leaves. Null when there is no cap. Reads wh_active_streams_leased.
+-- first served, as the cap leaves. Reads wh_active_streams_leased.
 create or replace function wh_partitions_with_room(c wh_call, p_wanted int[])
 returns int[]
 language plpgsql stable
 as $$
 declare
-  v_held int[];
+  v_held int[] := wh_held_partitions(c);
 begin
-  if c.max_partitions is null then
-    return null;
-  end if;
-  v_held := wh_held_partitions(c);
   return v_held || array(
     select w.partition_number
     from unnest(p_wanted) with ordinality as w(partition_number, place)

@@ -15,9 +15,14 @@ declare
   v_due_before timestamptz := v_now - make_interval(secs => least(1.0, p_stale_threshold_seconds / 4.0));
   v_last_heartbeat timestamptz;
 begin
-  select i.last_heartbeat_at into v_last_heartbeat from wh_service_instances i where i.instance_id = p_instance_id;
+  select max(i.last_heartbeat_at) filter (where i.instance_id = p_instance_id),
+         count(*) filter (where i.last_heartbeat_at >= v_stale_before and i.instance_id < p_instance_id),
+         count(*) filter (where i.last_heartbeat_at >= v_stale_before and i.instance_id <> p_instance_id) + 1,
+         count(*) filter (where i.last_heartbeat_at < v_stale_before and i.instance_id <> p_instance_id)
+  into v_last_heartbeat, rank, instances, stale_instances
+  from wh_service_instances i;
   if v_last_heartbeat is null then
-    insert into wh_service_instances as i
+    insert into wh_service_instances
       (instance_id, service_name, host_name, process_id, metadata, partition_count, stale_threshold_seconds)
     values (p_instance_id, p_service_name, p_host_name, p_process_id, p_metadata, p_partition_count, p_stale_threshold_seconds)
     on conflict do nothing;
@@ -30,11 +35,5 @@ begin
       select o.instance_id from wh_service_instances o where o.instance_id = p_instance_id for no key update skip locked
     );
   end if;
-  select count(*) filter (where i.last_heartbeat_at >= v_stale_before and i.instance_id < p_instance_id),
-         count(*) filter (where i.last_heartbeat_at >= v_stale_before or i.instance_id = p_instance_id),
-         count(*) filter (where i.last_heartbeat_at < v_stale_before and i.instance_id <> p_instance_id)
-  into rank, instances, stale_instances
-  from wh_service_instances i;
-  instances := greatest(instances, 1);
 end
 $$;

@@ -10,41 +10,26 @@ language plpgsql
 as $$
 declare
   r wh_reported;
-  v_outbox_ids uuid[] := '{}';
-  v_outbox_statuses int[] := '{}';
-  v_inbox_ids uuid[] := '{}';
-  v_inbox_statuses int[] := '{}';
+  v_outbox wh_completion[] := wh_parse_completions('p_outbox_completions', p_outbox_completions);
+  v_inbox wh_completion[] := wh_parse_completions('p_inbox_completions', p_inbox_completions);
   v_outbox_failures wh_failure[] := wh_parse_failures('p_outbox_failures', p_outbox_failures);
   v_inbox_failures wh_failure[] := wh_parse_failures('p_inbox_failures', p_inbox_failures);
-  v_outbox_renewed uuid[];
-  v_inbox_renewed uuid[];
-  v_outbox_all uuid[];
-  v_inbox_all uuid[];
+  v_outbox_ids uuid[] := wh_reported_ids(v_outbox, v_outbox_failures);
+  v_inbox_ids uuid[] := wh_reported_ids(v_inbox, v_inbox_failures);
+  v_outbox_renewed uuid[] := wh_parse_renewals('p_renew_outbox_lease_ids', p_renew_outbox_lease_ids, v_outbox_ids);
+  v_inbox_renewed uuid[] := wh_parse_renewals('p_renew_inbox_lease_ids', p_renew_inbox_lease_ids, v_inbox_ids);
 begin
-  if p_outbox_completions is not null then
-    select p.message_ids, p.statuses into v_outbox_ids, v_outbox_statuses from wh_parse_completions('p_outbox_completions', p_outbox_completions) p;
-  end if;
-  if p_inbox_completions is not null then
-    select p.message_ids, p.statuses into v_inbox_ids, v_inbox_statuses from wh_parse_completions('p_inbox_completions', p_inbox_completions) p;
-  end if;
-  v_outbox_all := v_outbox_ids || array(select f.message_id from unnest(v_outbox_failures) f);
-  v_inbox_all := v_inbox_ids || array(select f.message_id from unnest(v_inbox_failures) f);
-  v_outbox_renewed := wh_parse_renewals('p_renew_outbox_lease_ids', p_renew_outbox_lease_ids, v_outbox_all);
-  v_inbox_renewed := wh_parse_renewals('p_renew_inbox_lease_ids', p_renew_inbox_lease_ids, v_inbox_all);
-  v_outbox_all := v_outbox_all || v_outbox_renewed;
-  v_inbox_all := v_inbox_all || v_inbox_renewed;
-
   select l.outbox_held, l.inbox_held into r.outbox_held, r.inbox_held
   from wh_lock_reported(c.instance_id,
-    case when cardinality(v_outbox_all) > 0 then wh_streams_of_outbox(c.instance_id, v_outbox_all) else '{}' end,
-    case when cardinality(v_inbox_all) > 0 then wh_streams_of_inbox(c.instance_id, v_inbox_all) else '{}' end) l;
-  if cardinality(v_outbox_all) > 0 then
+    wh_streams_of_outbox(c.instance_id, v_outbox_ids || v_outbox_renewed),
+    wh_streams_of_inbox(c.instance_id, v_inbox_ids || v_inbox_renewed)) l;
+  if cardinality(v_outbox_ids) + cardinality(v_outbox_renewed) > 0 then
     select o.lost, o.cooling into r.outbox_lost, r.outbox_cooling
-    from wh_report_outbox(c, v_outbox_ids, v_outbox_statuses, v_outbox_failures, v_outbox_renewed) o;
+    from wh_report_outbox(c, v_outbox, v_outbox_failures, v_outbox_renewed) o;
   end if;
-  if cardinality(v_inbox_all) > 0 then
+  if cardinality(v_inbox_ids) + cardinality(v_inbox_renewed) > 0 then
     select i.lost, i.cooling into r.inbox_lost, r.inbox_cooling
-    from wh_report_inbox(c, v_inbox_ids, v_inbox_statuses, v_inbox_failures, v_inbox_renewed) i;
+    from wh_report_inbox(c, v_inbox, v_inbox_failures, v_inbox_renewed) i;
   end if;
   return r;
 end

@@ -3,7 +3,7 @@
 -- `cooling`: streams with a message that was partly completed or failed; this call hands none of theirs out.
 -- Locks: message rows of streams that wh_lock_reported has locked. Reads by primary key.
 create or replace function wh_report_{lane}(
-  c wh_call, p_completed_ids uuid[], p_statuses int[], p_failures wh_failure[], p_renewed_ids uuid[],
+  c wh_call, p_completions wh_completion[], p_failures wh_failure[], p_renewed_ids uuid[],
   out lost uuid[], out cooling uuid[]
 )
 language plpgsql
@@ -11,34 +11,34 @@ set enable_hashjoin = off set enable_mergejoin = off
 as $$
 declare
   v_applied uuid[] := '{}';
-  v_reported uuid[];
-  v_status int;
-  v_ids uuid[];
+  v_reported uuid[] := p_renewed_ids;
+  v_completed uuid[] := '{}';
+  v_group wh_completion;
   v_done uuid[];
   v_keys uuid[];
 begin
   cooling := '{}';
-  -- One round per distinct status in the call, of which there are two or three.
-  for v_status, v_ids in
-    select r.status, array_agg(r.message_id) from unnest(p_completed_ids, p_statuses) as r(message_id, status) group by r.status
-  loop
-    v_done := wh_finish_{lane}(c, v_ids, v_status);
+  foreach v_group in array p_completions loop
+    v_completed := v_completed || v_group.message_ids;
+    v_done := wh_finish_{lane}(c, v_group.message_ids, v_group.status);
     v_applied := v_applied || v_done;
-    if cardinality(v_done) < cardinality(v_ids) then
+    if cardinality(v_done) < cardinality(v_group.message_ids) then
       with kept as (
         update wh_{lane} m
-        set status = m.status | v_status, instance_id = null, lease_expiry = null
-        where m.message_id = any(v_ids) and m.instance_id = c.instance_id and m.processed_at is null
+        set status = m.status | v_group.status, instance_id = null, lease_expiry = null
+        where m.message_id = any(v_group.message_ids) and m.instance_id = c.instance_id and m.processed_at is null
         returning m.message_id, m.stream_key
       )
       select v_applied || coalesce(array_agg(k.message_id), '{}'),
-             cooling || coalesce(array_agg(k.stream_key) filter (where v_status <> 0), '{}')
+             cooling || coalesce(array_agg(k.stream_key) filter (where v_group.status <> 0), '{}')
       into v_applied, cooling
       from kept k;
     end if;
   end loop;
+  v_reported := v_reported || v_completed;
 
   if cardinality(p_failures) > 0 then
+    v_reported := v_reported || array(select f.message_id from unnest(p_failures) f where f.message_id <> all(v_completed));
     v_applied := v_applied || wh_bury_{lane}(c, p_failures);
     with failed as (
       update wh_{lane} m
@@ -52,7 +52,7 @@ begin
           instance_id = null, lease_expiry = null
       from unnest(p_failures) f
       where m.message_id = f.message_id and m.instance_id = c.instance_id and m.processed_at is null
-        and m.message_id <> all(p_completed_ids)
+        and m.message_id <> all(v_completed)
       returning m.message_id, m.stream_key
     )
     select v_applied || coalesce(array_agg(f.message_id), '{}'), cooling || coalesce(array_agg(f.stream_key), '{}')
@@ -73,7 +73,6 @@ begin
     where s.lane = '{lane}' and s.stream_id = any(v_keys) and s.instance_id = c.instance_id;
   end if;
 
-  v_reported := p_completed_ids || p_renewed_ids || array(select f.message_id from unnest(p_failures) f);
   lost := case when cardinality(v_applied) < cardinality(v_reported)
     then array(select unnest(v_reported) except select unnest(v_applied)) else '{}' end;
 end

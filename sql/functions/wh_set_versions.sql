@@ -1,11 +1,13 @@
 -- Writes the new versions of streams whose version rows the call has locked. Reads by primary key.
 create or replace function wh_set_versions(p_stream_ids uuid[], p_versions bigint[])
 returns void
-language sql
+language plpgsql
 set enable_hashjoin = off set enable_mergejoin = off
 as $$
+begin
   update wh_event_streams e
   set version = u.version
   from unnest(p_stream_ids, p_versions) as u(stream_id, version)
-  where e.stream_id = u.stream_id
+  where e.stream_id = u.stream_id;
+end
 $$;

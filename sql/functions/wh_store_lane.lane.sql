@@ -3,7 +3,7 @@
 -- table already is ignored. Returns what was leased.
 -- Locks: message rows by message_id; waits for a concurrent call that stores the same id.
 create or replace function wh_store_{lane}(
-  c wh_call, p_messages wh_new_message[], p_streams wh_open_stream[], p_room int,
+  c wh_call, p_messages wh_new_message[], p_streams wh_open_stream[], p_room int, p_has_scheduled boolean,
   out items wh_work_item[]
 )
 language plpgsql
@@ -22,8 +22,10 @@ begin
       order by m.ord offset greatest(p_room - 1, 0) limit 1), 2147483647) into v_last_ord;
     v_last_ord := case when p_room = 0 then 0 else v_last_ord end;
   end if;
-  select array_agg(b.stream_key), array_agg(b.ord) into v_blocked_keys, v_blocked_ords
-  from (select m.stream_key, min(m.ord) as ord from unnest(p_messages) m where m.scheduled_for > c.now group by m.stream_key) b;
+  if p_has_scheduled then
+    select array_agg(b.stream_key), array_agg(b.ord) into v_blocked_keys, v_blocked_ords
+    from (select m.stream_key, min(m.ord) as ord from unnest(p_messages) m where m.scheduled_for > c.now group by m.stream_key) b;
+  end if;
 
   with placed as (
     select m.*, s.stream_id is not null as admitted, s.fresh,

@@ -30,7 +30,14 @@ create type wh_call as (
   instances int,
   stale_instances int,
   takeover_seconds numeric,
-  max_partitions int
+  max_partitions int,
+  outbox_floor bigint,
+  outbox_free_from timestamptz,
+  outbox_leased_from timestamptz,
+  inbox_floor bigint,
+  inbox_free_from timestamptz,
+  inbox_leased_from timestamptz,
+  floors_moved_at timestamptz
 );
 
 -- A message to store, as parsed; ord is its place in the caller's array.
@@ -49,6 +56,9 @@ create type wh_new_message as (
   stream_key uuid,
   partition_number int
 );
+
+-- The messages that the caller reports as completed with one and the same status.
+create type wh_completion as (status int, message_ids uuid[]);
 
 -- A failure that the caller reports.
 create type wh_failure as (

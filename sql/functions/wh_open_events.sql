@@ -1,0 +1,32 @@
+-- Takes the version rows that the call's events need: of new events in streams it has opened, of arrivals that
+-- it admits, of those with an expected version. Returns what it got, and the streams whose append must wait.
+-- Locks: as wh_lock_versions says.
+create or replace function wh_open_events(
+  p_streams wh_open_stream[], p_outbox wh_new_message[], p_inbox wh_new_message[], p_admitted wh_arrival[],
+  out versions wh_stream_version[], out deferred uuid[]
+)
+language plpgsql
+set enable_nestloop = off
+as $$
+declare
+  v_expected uuid[];
+  v_wanted uuid[];
+begin
+  v_expected := array(
+    select distinct n.stream_id from unnest(p_outbox || p_inbox) n
+    where n.is_event and n.stream_id is not null and n.expected_version is not null
+  );
+  v_wanted := array(
+    select n.stream_id from unnest(p_outbox) n join unnest(p_streams) s on s.lane = 'outbox' and s.stream_id = n.stream_id where n.is_event
+    union
+    select n.stream_id from unnest(p_inbox) n join unnest(p_streams) s on s.lane = 'inbox' and s.stream_id = n.stream_id where n.is_event
+    union
+    select a.stream_key from unnest(p_admitted) a where a.appends
+  );
+  versions := '{}';
+  if cardinality(v_wanted) + cardinality(v_expected) > 0 then
+    versions := wh_lock_versions(v_wanted, v_expected);
+  end if;
+  deferred := array(select unnest(v_wanted) except select v.stream_id from unnest(versions) v);
+end
+$$;

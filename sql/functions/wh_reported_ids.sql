@@ -1,0 +1,18 @@
+-- The ids of all messages that are reported as completed or failed. Touches no table.
+create or replace function wh_reported_ids(p_completions wh_completion[], p_failures wh_failure[])
+returns uuid[]
+language plpgsql immutable
+as $$
+declare
+  v_ids uuid[] := '{}';
+  v_group wh_completion;
+begin
+  foreach v_group in array p_completions loop
+    v_ids := v_ids || v_group.message_ids;
+  end loop;
+  if cardinality(p_failures) > 0 then
+    v_ids := v_ids || array(select f.message_id from unnest(p_failures) f);
+  end if;
+  return v_ids;
+end
+$$;
