@@ -65,8 +65,8 @@ export async function keptDataDir(
 async function claim(path: string): Promise<void> {
   const file = join(path, ownerFile);
   const owner = await readFile(file, 'utf8').catch(() => undefined);
-  if (owner !== undefined && !(await isOwnerAlive(owner))) await rm(file, { force: true });
-  await writeFile(file, await ownerToken(), { flag: 'wx' }).catch((cause: unknown) => {
+  if (owner !== undefined && !isOwnerAlive(owner)) await rm(file, { force: true });
+  await writeFile(file, ownerToken(), { flag: 'wx' }).catch((cause: unknown) => {
     const pid = owner?.split('.')[0] ?? 'unknown';
     throw failed(
       path,

@@ -46,7 +46,7 @@ export async function launchServer(plan: ServerPlan): Promise<ServerProcess> {
   await output.close();
   const { pid } = child;
   if (pid === undefined) throw await startFailed('could not be run', plan, log);
-  const watchdog = watchServer(pid, data.isTemporary ? data.path : undefined);
+  const watchdog = watchServer(pid, data);
   const gone = ended.then(() => watchdog.dismiss());
 
   const end = Date.now() + startTimeoutMs;

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import type { DataDir } from './data-dir.js';
 
 /**
  * However this process ends (return, exit, crash, signal, even SIGKILL), its end of the pipe closes. A shell at the
@@ -9,22 +10,23 @@ const script = `
 read -r finished && exit 0
 kill -INT "$1"
 tenths=0
-while kill -0 "$1"; do
-  tenths=$((tenths + 1))
+while read -r running < "$2/postmaster.pid" && [ "$running" = "$1" ] && [ "$tenths" -lt 250 ]; do
   [ "$tenths" -eq 100 ] && kill -QUIT "$1"
   [ "$tenths" -eq 200 ] && kill -KILL "$1"
+  tenths=$((tenths + 1))
   sleep 0.1
 done
-[ -z "$2" ] || rm -rf "$2"
+[ "$3" = keep ] || rm -rf "$2"
 `;
 
 export interface Watchdog {
   dismiss(): void;
 }
 
-export function watchServer(serverPid: number, temporaryDir: string | undefined): Watchdog {
+export function watchServer(serverPid: number, data: DataDir): Watchdog {
   // Detached: a Ctrl-C goes to the whole process group, and the watchdog has to survive it.
-  const child = spawn('/bin/sh', ['-c', script, 'whizbang-watchdog', String(serverPid), temporaryDir ?? ''], {
+  const values = [String(serverPid), data.path, data.isTemporary ? 'remove' : 'keep'];
+  const child = spawn('/bin/sh', ['-c', script, 'whizbang-watchdog', ...values], {
     detached: true,
     cwd: '/',
     stdio: ['pipe', 'ignore', 'ignore'],

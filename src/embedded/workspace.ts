@@ -39,7 +39,7 @@ export async function openWorkspace(parent: string): Promise<Workspace> {
 
 /** A new folder that belongs to this process and that the server's user can write to. */
 export async function newRunFolder(workspace: Workspace, identity: Identity): Promise<string> {
-  const path = join(workspace.run, `${await ownerToken()}-${randomBytes(6).toString('hex')}`);
+  const path = join(workspace.run, `${ownerToken()}-${randomBytes(6).toString('hex')}`);
   await mkdir(path, { mode: 0o700 });
   if (identity.spawn.uid !== undefined) await chown(path, identity.uid, identity.gid);
   return path;
@@ -50,7 +50,7 @@ export async function sweep(workspace: Workspace): Promise<void> {
   // What cannot be removed is nobody's reason not to start, and the next start tries again.
   await Promise.allSettled(
     (await readdir(workspace.run)).map(async (name) => {
-      if (await isOwnerAlive(name.split('-')[0] ?? '')) return;
+      if (isOwnerAlive(name.split('-')[0] ?? '')) return;
       const path = join(workspace.run, name);
       await stopOrphan(path);
       await rm(path, { recursive: true, force: true });

@@ -1,7 +1,6 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, cp, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -9,13 +8,16 @@ import { promisify } from 'node:util';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { type EmbeddedPostgresOptions, startEmbeddedPostgres } from '../../src/embedded/index.js';
+import { isProcessAlive } from '../../src/embedded/owner.js';
+import { memoryFolder } from '../support/memory-folder.js';
 
 const program = fileURLToPath(new URL('./launcher-program.ts', import.meta.url));
 const tsx = import.meta.resolve('tsx');
+/** Of its own, so that no start of another test sweeps it. */
 let folder: string;
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'whizbang-test-'));
+  folder = await mkdtemp(join(memoryFolder(), 'whizbang-test-'));
   await chmod(folder, 0o755);
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
@@ -49,19 +51,12 @@ async function kill(launched: Launched): Promise<void> {
 /** Also takes away the watchdog, as an out-of-memory killer might: only then is there an orphan. */
 async function killWithWatchdog(launched: Launched): Promise<void> {
   const { stdout } = await promisify(execFile)('ps', ['-eo', 'pid=,args=']);
-  const pattern = new RegExp(`whizbang-watchdog ${launched.serverPid}\\b`);
-  const watchdog = stdout.split('\n').find((line) => pattern.test(line));
+  const watchdog = stdout
+    .split('\n')
+    .find((line) => line.includes(`whizbang-watchdog ${launched.serverPid} `));
   process.kill(Number.parseInt(watchdog ?? '', 10), 'SIGKILL');
   await kill(launched);
-  expect(isAlive(launched.serverPid)).toBe(true);
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
+  expect(isProcessAlive(launched.serverPid)).toBe(true);
 }
 
 async function query(connectionString: string, sql: string): Promise<unknown[]> {
@@ -76,19 +71,19 @@ async function query(connectionString: string, sql: string): Promise<unknown[]> 
 
 describe('when the process that started it dies', () => {
   it('the server stops and its temporary data is removed, even after SIGKILL', async () => {
-    const launched = await launch();
+    const launched = await launch({ tempDir: folder });
     await kill(launched);
-    await vi.waitFor(() => expect(isAlive(launched.serverPid)).toBe(false), { timeout: 10_000 });
+    await vi.waitFor(() => expect(isProcessAlive(launched.serverPid)).toBe(false), { timeout: 10_000 });
     await vi.waitFor(() => expect(stat(launched.dataDir)).rejects.toMatchObject({ code: 'ENOENT' }), {
       timeout: 10_000,
     });
   });
 
   it('an application still has its database while it ends after a Ctrl-C', async () => {
-    const launched = await launch();
+    const launched = await launch({ tempDir: folder });
     process.kill(-(launched.child.pid ?? 0), 'SIGINT');
     expect(await launched.lines.next()).toMatchObject({ value: '{"answer":42}' });
-    await vi.waitFor(() => expect(isAlive(launched.serverPid)).toBe(false), { timeout: 10_000 });
+    await vi.waitFor(() => expect(isProcessAlive(launched.serverPid)).toBe(false), { timeout: 10_000 });
   });
 
   it('the next start on its folder takes over the orphaned server and keeps the data', async () => {
@@ -98,16 +93,16 @@ describe('when the process that started it dies', () => {
     await killWithWatchdog(launched);
     const server = await startEmbeddedPostgres({ dataDir });
     onTestFinished(() => server.stop());
-    expect(isAlive(launched.serverPid)).toBe(false);
+    expect(isProcessAlive(launched.serverPid)).toBe(false);
     expect(await query(server.connectionString, 'select value from kept')).toEqual([{ value: 42 }]);
   });
 
-  it('the next start of any temporary server sweeps away the orphan and its data', async () => {
-    const launched = await launch();
+  it('the next start of a temporary server in the same place sweeps away the orphan and its data', async () => {
+    const launched = await launch({ tempDir: folder });
     await killWithWatchdog(launched);
-    const server = await startEmbeddedPostgres();
+    const server = await startEmbeddedPostgres({ tempDir: folder });
     onTestFinished(() => server.stop());
-    expect(isAlive(launched.serverPid)).toBe(false);
+    expect(isProcessAlive(launched.serverPid)).toBe(false);
     await expect(stat(launched.dataDir)).rejects.toMatchObject({ code: 'ENOENT' });
   });
 });

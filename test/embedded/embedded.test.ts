@@ -1,6 +1,5 @@
 import { execFile } from 'node:child_process';
 import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
@@ -10,6 +9,7 @@ import {
   type EmbeddedPostgresOptions,
   startEmbeddedPostgres,
 } from '../../src/embedded/index.js';
+import { memoryFolder } from '../support/memory-folder.js';
 
 const cleanups: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -17,14 +17,15 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });
 
-async function start(options?: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
-  const server = await startEmbeddedPostgres(options);
+async function start(options: EmbeddedPostgresOptions = {}): Promise<EmbeddedPostgres> {
+  const place = options.dataDir === undefined ? { tempDir: memoryFolder() } : {};
+  const server = await startEmbeddedPostgres({ ...place, ...options });
   cleanups.push(() => server.stop());
   return server;
 }
 
 async function newFolder(mode = 0o755): Promise<string> {
-  const path = await mkdtemp(join(tmpdir(), 'whizbang-test-'));
+  const path = await mkdtemp(join(memoryFolder(), 'whizbang-test-'));
   await chmod(path, mode);
   cleanups.push(() => rm(path, { recursive: true, force: true }));
   return path;
@@ -136,15 +137,17 @@ describe('the embedded database', () => {
   });
 
   it('fills an empty cache from several starts at once, and repairs it after files have been cleaned away', async () => {
-    vi.stubEnv('TMPDIR', await newFolder());
-    const [first] = await Promise.all([start(), start(), start()]);
-    const cache = join(first.dataDir, '..', '..', 'cache');
+    const tempDir = await newFolder();
+    vi.stubEnv('TMPDIR', tempDir);
+    const startHere = () => start({ tempDir });
+    const [first] = await Promise.all([startHere(), startHere(), startHere()]);
     const run = join(first.dataDir, '..');
+    const cache = join(run, '..', 'cache');
     const templates = (await readdir(cache)).filter((name) => name.startsWith('template-'));
     expect(templates).toHaveLength(1);
     expect(await readdir(run)).toHaveLength(3);
     await rm(join(cache, templates[0] ?? '', 'content', 'base', '1'), { recursive: true });
-    expect(await ask(await start(), 'select 1 as answer')).toBe(1);
+    expect(await ask(await startHere(), 'select 1 as answer')).toBe(1);
   });
 });
 

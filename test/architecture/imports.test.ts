@@ -1,0 +1,75 @@
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { findCycle, importGraph, importsOf } from './import-graph.js';
+
+const graph = importGraph(fileURLToPath(new URL('../../src/', import.meta.url)));
+const edges = [...graph].flatMap(([file, imports]) => imports.map((imported) => ({ file, imported })));
+
+/** The vocabulary. Each may import those before it and nothing else of ours. */
+const vocabulary = ['errors.ts', 'message.ts', 'options.ts'];
+/** These put the parts together. */
+const mayImportAnything = (file: string) =>
+  file === 'index.ts' || file === 'whizbang.ts' || file.startsWith('cli/');
+/** A folder that needs another one says so here. Files directly under src are open to all. */
+const folderMayImport: Readonly<Record<string, readonly string[]>> = {};
+
+const folderOf = (file: string) => (file.includes('/') ? file.slice(0, file.indexOf('/')) : undefined);
+const name = ({ file, imported }: { file: string; imported: string }) => `${file} imports ${imported}`;
+
+describe('imports under src point one way', () => {
+  it('the vocabulary knows nobody but what comes before it', () => {
+    const wrong = edges.filter(({ file, imported }) => {
+      const place = vocabulary.indexOf(file);
+      return place >= 0 && !vocabulary.slice(0, place).includes(imported);
+    });
+    expect(wrong.map(name)).toEqual([]);
+  });
+
+  it('there is no cycle', () => {
+    expect(findCycle(graph)).toBeUndefined();
+  });
+
+  it('a file that folders share imports no folder', () => {
+    const wrong = edges.filter(
+      ({ file, imported }) => !mayImportAnything(file) && !folderOf(file) && folderOf(imported) !== undefined,
+    );
+    expect(wrong.map(name)).toEqual([]);
+  });
+
+  it('a folder imports itself and what it is allowed to', () => {
+    const wrong = edges.filter(({ file, imported }) => {
+      const [from, to] = [folderOf(file), folderOf(imported)];
+      if (mayImportAnything(file) || from === undefined || to === undefined || from === to) return false;
+      return !folderMayImport[from]?.includes(to);
+    });
+    expect(wrong.map(name)).toEqual([]);
+  });
+
+  it('a folder is entered by its index only', () => {
+    const wrong = edges.filter(({ file, imported }) => {
+      const to = folderOf(imported);
+      return to !== undefined && folderOf(file) !== to && imported !== `${to}/index.ts`;
+    });
+    expect(wrong.map(name)).toEqual([]);
+  });
+
+  it('every import leads to a file that exists', () => {
+    expect(edges.filter(({ imported }) => !graph.has(imported)).map(name)).toEqual([]);
+  });
+});
+
+describe('the check itself', () => {
+  it('sees every way to import', () => {
+    const text = `import './a.js';\nimport type { B } from "../b.js";\nexport * from './c/index.js';\nimport {\n  d,\n} from './d.js';\nawait import('./e.js');\nimport fs from 'node:fs';`;
+    expect(importsOf('x/y.ts', text)).toEqual(['x/a.ts', 'b.ts', 'x/c/index.ts', 'x/d.ts', 'x/e.ts']);
+  });
+
+  it('finds a cycle and names the way around it', () => {
+    const circular = new Map([
+      ['a.ts', ['b.ts']],
+      ['b.ts', ['c.ts']],
+      ['c.ts', ['b.ts']],
+    ]);
+    expect(findCycle(circular)).toEqual(['b.ts', 'c.ts', 'b.ts']);
+  });
+});
