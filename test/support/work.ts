@@ -105,6 +105,11 @@ export class Lane {
     readonly table = `wh_${source}`,
   ) {}
 
+  /** So that `describe.each(lanes)('In the %s', …)` reads well. */
+  toString(): string {
+    return this.source;
+  }
+
   stores(...messages: NewMessage[]): Parameters {
     const target = { [this.target]: 'orders' };
     return { [`p_new_${this.source}_messages`]: messages.map((each) => ({ ...target, ...each })) };
@@ -131,13 +136,14 @@ export class Lane {
     return { [`p_max_${this.source}_items`]: items };
   }
 
-  /** What any client may do: the five columns that have no default. */
+  /** What any client may do: an insert of the columns that it knows, at least the five without a default. */
   async insertPlain(connection: Queryable, ...messages: NewMessage[]): Promise<void> {
-    for (const { message_id, event_type, event_data, stream_id } of messages) {
+    for (const given of messages) {
+      const row = { [this.target]: 'orders', stream_id: null, ...given };
+      const names = Object.keys(row);
       await connection.query(
-        `insert into ${this.table} (message_id, ${this.target}, event_type, event_data, stream_id)
-         values ($1, 'orders', $2, $3, $4)`,
-        [message_id, event_type, JSON.stringify(event_data), stream_id ?? null],
+        `insert into ${this.table} (${names.join(', ')}) values (${names.map((_, i) => `$${i + 1}`).join(', ')})`,
+        Object.values(row),
       );
     }
   }
