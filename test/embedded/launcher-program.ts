@@ -6,13 +6,14 @@ import pg from 'pg';
 import { startEmbeddedPostgres } from '../../src/embedded/index.js';
 
 const server = await startEmbeddedPostgres(JSON.parse(process.argv[2] ?? '{}'));
-process.on('SIGINT', async () => {
+async function finish(): Promise<never> {
   const client = new pg.Client({ connectionString: server.connectionString });
   await client.connect();
   const { rows } = await client.query('select 42 as answer');
   console.log(JSON.stringify(rows[0]));
   process.exit(0);
-});
+}
+process.on('SIGINT', () => void finish());
 const serverPid = Number.parseInt(readFileSync(join(server.dataDir, 'postmaster.pid'), 'utf8'), 10);
 console.log(
   JSON.stringify({ connectionString: server.connectionString, dataDir: server.dataDir, serverPid }),
