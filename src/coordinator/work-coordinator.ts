@@ -17,8 +17,8 @@ import {
   refuseUnknownKeys,
   resolveOptions,
 } from '../options.js';
+import { retrying } from '../retry.js';
 import type { Instance, WorkBatchRequest } from './request.js';
-import { retrying } from './retry.js';
 import {
   decodeBatch,
   decodeDeregister,

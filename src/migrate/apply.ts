@@ -1,6 +1,6 @@
 import type { Queryable } from '../connection.js';
 import { codeOf, serverErrorOf } from '../database-error.js';
-import { WhizbangError } from '../errors.js';
+import { WhizbangError, type WhizbangErrorCode } from '../errors.js';
 import { confirmCode, forget, record } from './ledger.js';
 import { readObjects, restoreGrants } from './objects.js';
 import type { MigrationPlan } from './plan.js';
@@ -11,6 +11,14 @@ const cannotReplace = new Set([
   '42P16', // invalid_table_definition: a column of a view went away or changed
   '42723', // duplicate_function: the file says `create`, not `create or replace`
   '42P07', // duplicate_table: the same for a view
+]);
+
+const notTheFilesFault = new Set<WhizbangErrorCode>([
+  'CONNECTION_LOST',
+  'DEADLOCK',
+  'PERMISSION_DENIED',
+  'SERIALIZATION',
+  'TIMEOUT',
 ]);
 
 /** Carries out a plan inside the caller's transaction. */
@@ -31,6 +39,7 @@ export async function applyPlan(
       details: { schema, object: foreign.identity },
     });
   }
+  if (plan.migrations.length > 0 && installed.size > 0) await stopCalls(db);
   for (const file of plan.migrations) await run(db, file);
   await applyFunctions(db, schema, plan.functions);
   await applyViews(db, release, plan);
@@ -39,6 +48,15 @@ export async function applyPlan(
 
   await record(db, [...plan.migrations, ...plan.functions, ...plan.views], release.version);
   if (plan.confirms) await confirmCode(db, release.version);
+}
+
+/**
+ * Every call of process_work_batch reads this table first. While it is locked, calls wait there with no other
+ * table in their hands, so the migrations' own locks cannot deadlock with them, in whatever order they come.
+ */
+async function stopCalls(db: Queryable): Promise<void> {
+  const { rows } = await db.query(`select to_regclass('wh_service_instances') is not null as present`);
+  if ((rows[0] as { present: boolean }).present) await db.query('lock table wh_service_instances');
 }
 
 /** Two functions of one name would make calls by parameter name ambiguous: only the file's own stays. */
@@ -104,9 +122,10 @@ async function run(db: Queryable, file: ReleaseFile): Promise<void> {
     await db.query(file.text);
   } catch (error) {
     const server = serverErrorOf(error);
-    if (server === undefined || codeOf(server.code) === 'CONNECTION_LOST') throw error;
+    if (server === undefined) throw error;
+    const code = codeOf(server.code);
     const line = server.position && file.text.slice(0, Number(server.position) - 1).split('\n').length;
-    throw new WhizbangError(server.code === '42501' ? 'PERMISSION_DENIED' : 'MIGRATION_FAILED', {
+    throw new WhizbangError(notTheFilesFault.has(code) ? code : 'MIGRATION_FAILED', {
       message: `The ${file.kind} ${file.name} failed${line ? ` at line ${line}` : ''}: ${server.message}`,
       details: { file: file.name, kind: file.kind, sqlState: server.code, ...(line ? { line } : {}) },
       cause: error,

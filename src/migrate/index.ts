@@ -6,6 +6,7 @@ import pg from 'pg';
 import { type ConnectionPool, type Queryable, withPooledClient } from '../connection.js';
 import { fromDatabaseError } from '../database-error.js';
 import { WhizbangError } from '../errors.js';
+import { retrying } from '../retry.js';
 import { currentRelease, type Release } from './release.js';
 import { type MigrationReport, runMigration } from './run.js';
 
@@ -28,13 +29,17 @@ export function migrate(options: MigrateOptions): Promise<MigrationReport> {
 /** For tests: other releases than the one in this package. */
 export async function migrateTo(release: Release, options: MigrateOptions): Promise<MigrationReport> {
   const work = (db: Queryable) => runMigration(db, options.schema ?? 'public', release);
-  try {
-    if ('client' in options) return await work(options.client);
-    if ('pool' in options) return await withPooledClient(options.pool, work);
-    return await overOwnConnection(options.connectionString, work);
-  } catch (error) {
-    throw withAdvice(fromDatabaseError(error));
-  }
+  const attempt = async () => {
+    try {
+      if ('client' in options) return await work(options.client);
+      if ('pool' in options) return await withPooledClient(options.pool, work);
+      return await overOwnConnection(options.connectionString, work);
+    } catch (error) {
+      throw withAdvice(fromDatabaseError(error));
+    }
+  };
+  // A transaction that sends, then reports, may meet an upgrade half-way: one of the two is rolled back.
+  return retrying(attempt, { maxRetries: 5, retryDelayMs: 200 });
 }
 
 async function overOwnConnection<T>(

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { WhizbangError } from '../errors.js';
+import { WhizbangError } from './errors.js';
 
 /**
  * Runs a call again while its error says that nothing happened and the same call may be made again.
