@@ -64,21 +64,26 @@ export class BenchQueue {
     await this.client.query('checkpoint');
   }
 
-  /**
-   * Claims a batch (timed), then completes it and puts as many new messages back (untimed), so that the
-   * backlog stays as it is.
-   */
-  async claimAndPutBack(count: number, feeding: Feeding, nextBatch: NextBatch): Promise<number> {
-    const [items, milliseconds] = await timed(() => this.instance.call({ take: count }));
-    if (items.length !== count) throw new Error(`${items.length} messages handed out instead of ${count}`);
+  /** Milliseconds of claiming a batch, which is then given back: the same messages stay waiting. */
+  async claimAndRelease(count: number): Promise<number> {
+    const [ids, milliseconds] = await this.#claim(count);
+    await this.instance.call({ release: ids, take: 0 });
+    return milliseconds;
+  }
+
+  /** Milliseconds of claiming a batch, which is then completed and replaced by as many new messages. */
+  async claimAndReplace(count: number, feeding: Feeding, nextBatch: NextBatch): Promise<number> {
+    const [ids, milliseconds] = await this.#claim(count);
     const fresh = nextBatch(count);
     if (feeding === 'plain insert') await insertPlainly(this.client, fresh);
-    await this.instance.call({
-      complete: idsOf(items),
-      ...(feeding === 'function' ? { store: fresh } : {}),
-      take: 0,
-    });
+    await this.instance.call({ complete: ids, store: feeding === 'function' ? fresh : [], take: 0 });
     return milliseconds;
+  }
+
+  async #claim(count: number): Promise<[ids: string[], milliseconds: number]> {
+    const [items, milliseconds] = await timed(() => this.instance.call({ take: count }));
+    if (items.length !== count) throw new Error(`${items.length} messages handed out instead of ${count}`);
+    return [idsOf(items), milliseconds];
   }
 
   async close(): Promise<void> {

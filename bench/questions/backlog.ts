@@ -40,7 +40,12 @@ async function compareBacklogs(context: BenchContext, kind: Kind): Promise<Findi
   try {
     const nextBatch = messageSource('own');
     const [manyCosts = [], fewCosts = []] = await takeTurns(
-      queues.map((queue) => () => queue.claimAndPutBack(batchSize, kind.feeding, nextBatch)),
+      queues.map(
+        (queue) => () =>
+          kind.admitted
+            ? queue.claimAndRelease(batchSize)
+            : queue.claimAndReplace(batchSize, kind.feeding, nextBatch),
+      ),
       context.size(300, 10),
       context.size(20, 2),
     );

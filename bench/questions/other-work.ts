@@ -48,10 +48,7 @@ async function beside(
       await queue.admitAll();
       await queue.settle();
     }
-    const nextBatch = messageSource('own');
-    const probes = [burdened, free].map(
-      (queue) => () => queue.claimAndPutBack(batchSize, 'function', nextBatch),
-    );
+    const probes = [burdened, free].map((queue) => () => queue.claimAndRelease(batchSize));
     return await compare(context, setting, probes);
   } finally {
     await burdened.close();
@@ -114,7 +111,7 @@ async function deepStream(context: BenchContext, depth: number): Promise<Finding
       await queue.fill(i === 0 ? depth : 500, 'function', nextBatch);
       await queue.admitAll();
       await queue.settle();
-      probes.push(() => queue.claimAndPutBack(batchSize, 'function', nextBatch));
+      probes.push(() => queue.claimAndReplace(batchSize, 'function', nextBatch));
     }
     return await compare(context, setting, probes);
   } finally {

@@ -58,42 +58,52 @@ export const planStability: Question = {
   name: 'plan-stability',
   asks: 'cost of claiming 100 with missing or stale statistics, against right ones',
   async run(context) {
-    const count = context.size(40_000, 1_000);
-    const queues: BenchQueue[] = [];
-    try {
-      for (const state of [rightStatistics, ...states]) {
-        context.progress(state.title);
-        queues.push(await opened(context, state, count));
-      }
-      const nextBatch = messageSource('own');
-      const [reference = [], ...costs] = await takeTurns(
-        queues.map((queue) => () => queue.claimAndPutBack(batchSize, 'function', nextBatch)),
-        context.size(200, 10),
-        context.size(20, 2),
-      );
-      return states.map((state, i): Finding => {
-        const own = costs[i] ?? [];
-        return {
-          setting: `${state.title}, ${formatCount(count)} waiting`,
-          ...costRatio(own, reference),
-          bar: { kind: 'at-most', value: 1.3, own: true },
-          info: `${describeCost(own)} against ${describeCost(reference)} analyzed`,
-        };
-      });
-    } finally {
-      for (const queue of queues) await queue.close();
-    }
+    return [...(await compareStates(context, false)), ...(await compareStates(context, true))];
   },
 };
 
-async function opened({ server }: BenchContext, state: State, count: number): Promise<BenchQueue> {
-  const queue = await BenchQueue.open(server);
-  const { rows } = await queue.client.query<{ name: string }>(
+async function compareStates(context: BenchContext, admitted: boolean): Promise<Finding[]> {
+  const count = context.size(40_000, 1_000);
+  const kind = admitted ? 'admitted' : 'stored by the function';
+  const queues: BenchQueue[] = [];
+  try {
+    for (const state of [rightStatistics, ...states]) {
+      context.progress(`${kind}: ${state.title}`);
+      const queue = await BenchQueue.open(context.server);
+      queues.push(queue);
+      await withoutAutovacuum(queue);
+      await state.reach(queue, count);
+      if (admitted) await queue.admitAll();
+    }
+    const nextBatch = messageSource('own');
+    const [reference = [], ...costs] = await takeTurns(
+      queues.map(
+        (queue) => () =>
+          admitted
+            ? queue.claimAndRelease(batchSize)
+            : queue.claimAndReplace(batchSize, 'function', nextBatch),
+      ),
+      context.size(200, 10),
+      context.size(20, 2),
+    );
+    return states.map((state, i): Finding => {
+      const own = costs[i] ?? [];
+      return {
+        setting: `${formatCount(count)} waiting, ${kind}: ${state.title}`,
+        ...costRatio(own, reference),
+        bar: { kind: 'at-most', value: 1.3, own: true },
+        info: `${describeCost(own)} against ${describeCost(reference)} analyzed`,
+      };
+    });
+  } finally {
+    for (const queue of queues) await queue.close();
+  }
+}
+
+async function withoutAutovacuum({ client }: BenchQueue): Promise<void> {
+  const { rows } = await client.query<{ name: string }>(
     `select oid::regclass::text as name from pg_class
      where relkind = 'r' and relname like 'wh\\_%' and relnamespace = 'public'::regnamespace`,
   );
-  for (const { name } of rows)
-    await queue.client.query(`alter table ${name} set (autovacuum_enabled = false)`);
-  await state.reach(queue, count);
-  return queue;
+  for (const { name } of rows) await client.query(`alter table ${name} set (autovacuum_enabled = false)`);
 }
