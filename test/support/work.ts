@@ -1,13 +1,14 @@
 // A small typed caller of process_work_batch: in: only the parameters a test cares about; out: rows as SQL names them.
-// `it` gives each test its own database and three instances a, b, c whose ids sort in that order, so their ranks are known.
-// `lanes` say what differs between outbox and inbox. Time is moved by the helpers at the end, never waited for.
+// `lanes` say what differs between outbox and inbox, `message`, `stream` and `streams` make messages.
+// The tests of test/sql import this one file: it also gives on the fixtures and the helpers that move time.
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
-import { test } from 'vitest';
 import { MessageProcessingStatus as Status } from '../../src/message.js';
-import { createTestDatabase, type TestDatabase } from './database.js';
+import type { TestDatabase } from './database.js';
 
 export { WorkBatchFlags as Flags } from '../../src/message.js';
+export * from './passing-time.js';
+export * from './work-fixtures.js';
 export { Status };
 
 export interface WorkRow {
@@ -162,24 +163,6 @@ export const outbox = new Lane('outbox', 'destination', 'created_at', Status.Pub
 export const inbox = new Lane('inbox', 'handler_name', 'received_at', Status.EventStored);
 export const lanes = [outbox, inbox];
 
-/** Every test with its own database, its pool closed and the database gone afterwards. */
-export const it = test.extend<{ db: TestDatabase; a: Instance; b: Instance; c: Instance }>({
-  // biome-ignore lint/correctness/noEmptyPattern: the first parameter of a fixture must be a pattern.
-  db: async ({}, use) => {
-    const db = await createTestDatabase();
-    await use(db);
-    await db.drop();
-  },
-  a: ({ db }, use) => use(instance(db, 'a')),
-  b: ({ db }, use) => use(instance(db, 'b')),
-  c: ({ db }, use) => use(instance(db, 'c')),
-});
-
-/** An instance whose id ends in this hexadecimal digit; ids sort by it. */
-export function instance(db: TestDatabase, digit: string): Instance {
-  return new Instance(`0190aaaa-0000-7000-8000-00000000000${digit}`, db.pool);
-}
-
 export function message(fields: Partial<NewMessage> = {}): NewMessage {
   return { message_id: randomUUID(), event_type: 'shop.OrderPlaced', event_data: { total: 1 }, ...fields };
 }
@@ -197,52 +180,4 @@ export function streams(count: number, fields: Partial<NewMessage> = {}): NewMes
 
 export function ids(items: Identified[]): string[] {
   return items.map(({ message_id }) => message_id);
-}
-
-/** A stream in a partition that belongs to this instance, which has called at least once. */
-export async function streamOwnedBy(db: TestDatabase, owner: Instance): Promise<string> {
-  const { rows } = await db.pool.query<{ stream_id: string }>(
-    `select s.stream_id
-     from (select gen_random_uuid() as stream_id from generate_series(1, 300)) s
-     join wh_partition_assignments p on p.partition_number = wh_partition(s.stream_id, 10000)
-     where p.instance_id = $1
-     limit 1`,
-    [owner.id],
-  );
-  if (rows[0] === undefined) throw new Error(`Instance ${owner.id} owns no partition.`);
-  return rows[0].stream_id;
-}
-
-/** The leases of an instance end now. */
-export async function expireLeases(db: TestDatabase, { id }: Instance): Promise<void> {
-  for (const table of ['wh_active_streams', 'wh_outbox', 'wh_inbox']) {
-    await db.pool.query(`update ${table} set lease_expiry = clock_timestamp() where instance_id = $1`, [id]);
-  }
-}
-
-/** What is scheduled for later is due now. */
-export async function reachSchedule(db: TestDatabase): Promise<void> {
-  for (const table of ['wh_outbox', 'wh_inbox']) {
-    await db.pool.query(`update ${table} set scheduled_for = clock_timestamp() where scheduled_for > now()`);
-  }
-  await db.pool.query(
-    'update wh_active_streams set available_at = clock_timestamp() where available_at > now()',
-  );
-}
-
-/** The instance has not been heard of for so long. */
-export async function silence(db: TestDatabase, { id }: Instance, seconds: number): Promise<void> {
-  await db.pool.query(
-    'update wh_service_instances set last_heartbeat_at = clock_timestamp() - make_interval(secs => $2) where instance_id = $1',
-    [id, seconds],
-  );
-}
-
-/** What waits without a lease has waited so much longer. The searches' floors go down with it. */
-export async function letWaitingAge(db: TestDatabase, seconds: number): Promise<void> {
-  await db.pool.query(
-    'update wh_active_streams set available_at = available_at - make_interval(secs => $1) where instance_id is null',
-    [seconds],
-  );
-  await db.pool.query("update wh_lanes set free_from = '-infinity', next_from = '-infinity'");
 }
