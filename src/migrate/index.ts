@@ -39,7 +39,7 @@ export async function migrateTo(release: Release, options: MigrateOptions): Prom
     }
   };
   // A transaction that sends, then reports, may meet an upgrade half-way: one of the two is rolled back.
-  return retrying(attempt, { maxRetries: 5, retryDelayMs: 200 });
+  return retrying(attempt, { maxRetries: 5, retryDelayMs: 100 });
 }
 
 async function overOwnConnection<T>(

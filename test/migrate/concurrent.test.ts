@@ -1,12 +1,9 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { text } from 'node:stream/consumers';
-import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { migrate, migrateTo } from '../../src/migrate/index.js';
 import { currentRelease } from '../../src/migrate/release.js';
 import { migrationLock } from '../../src/migrate/run.js';
+import { runCli } from '../cli/run-cli.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { smallRelease, tableT } from './small-release.js';
 import { closeGate } from './waiting-migrators.js';
@@ -18,7 +15,6 @@ beforeEach(async () => {
 afterEach(() => db.drop());
 
 const migrators = Array.from({ length: 20 });
-const cli = fileURLToPath(new URL('../../src/cli/whizbang.ts', import.meta.url));
 
 describe('Twenty migrators at once', () => {
   it('install the schema once, and the other nineteen find it current', async () => {
@@ -35,7 +31,7 @@ describe('Twenty migrators at once', () => {
 
   it('do so from twenty processes too', { timeout: 120_000 }, async () => {
     const gate = await closeGate(db);
-    const running = migrators.map(() => runCli(db.connectionString));
+    const running = migrators.map(() => runCli(['migrate'], { DATABASE_URL: db.connectionString }));
     await gate.waiting(20);
     await gate.open();
     const ended = await Promise.all(running);
@@ -77,19 +73,6 @@ describe('Twenty migrators at once', () => {
     );
   });
 });
-
-async function runCli(connectionString: string) {
-  const child = spawn(process.execPath, ['--import', 'tsx', cli, 'migrate'], {
-    env: { ...process.env, DATABASE_URL: connectionString },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  const [stdout, stderr, [code]] = await Promise.all([
-    text(child.stdout),
-    text(child.stderr),
-    once(child, 'close') as Promise<[number]>,
-  ]);
-  return { stdout, stderr, code };
-}
 
 /** Anything made a second time, under a suffixed name or another signature. */
 async function installedTwice(pool: pg.Pool): Promise<unknown[]> {

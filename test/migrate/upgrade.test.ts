@@ -40,7 +40,9 @@ beforeEach(async () => {
 });
 afterEach(() => db.drop());
 
-const coordinator = () => new WorkCoordinator({ pool: db.pool, instance: { serviceName: 'orders' } });
+/** Without retries, so that a call that had to give way would be seen. */
+const coordinator = () =>
+  new WorkCoordinator({ pool: db.pool, instance: { serviceName: 'orders' }, maxRetries: 0 });
 const ids = (items: readonly { messageId: string }[]) => items.map(({ messageId }) => messageId);
 
 /** All rows of all tables of ours, without what the upgrade added. */

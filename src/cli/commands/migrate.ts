@@ -21,9 +21,11 @@ export function describe(report: MigrationReport): string {
     count(report.functions.length, 'function'),
     count(report.views.length, 'view'),
   ].filter((step) => step !== undefined);
-  const how = report.fromVersion === null ? 'installed' : `migrated from whizbang ${report.fromVersion}`;
-  const what = steps.length === 0 ? 'obsolete objects removed' : `${steps.join(', ')} applied`;
-  return `${where} ${how} (whizbang ${report.toVersion}): ${what}.`;
+  const how =
+    report.fromVersion === null
+      ? `installed (whizbang ${report.toVersion})`
+      : `migrated from whizbang ${report.fromVersion} to ${report.toVersion}`;
+  return `${where} ${how}: ${steps.length === 0 ? 'obsolete objects removed' : `${steps.join(', ')} applied`}.`;
 }
 
 function count(n: number, noun: string): string | undefined {

@@ -1,0 +1,146 @@
+import { readFileSync } from 'node:fs';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { MessageProcessingStatus, migrate, newMessageId, WorkCoordinator } from '../../src/index.js';
+import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { inboxMessage, outboxMessage } from './new-messages.js';
+
+/** The page's own SQL, under names that no other test uses. Roles belong to the whole server. */
+const page = readFileSync(new URL('../../docs/operate/least-privilege.md', import.meta.url), 'utf8');
+const blocks = [...page.matchAll(/```sql\n([\s\S]*?)```/g)].map(([, sql = '']) => sql);
+
+let db: TestDatabase;
+let app: pg.Pool;
+let names: (text: string) => string;
+
+beforeAll(async () => {
+  db = await createTestDatabase({ template: 'empty' });
+  names = (text) => text.replaceAll(/whizbang_(owner|app|reader)/g, `${db.name}_$1`);
+  const [before, ...after] = blocks.map(names);
+  await db.pool.query(before as string);
+  const owner = await db.connect();
+  await owner.query(names('set role whizbang_owner'));
+  await migrate({ client: owner, schema: 'messaging' });
+  for (const sql of after) await db.pool.query(sql);
+  app = new pg.Pool({ connectionString: db.connectionString, options: names('-c role=whizbang_app') });
+});
+
+afterAll(async () => {
+  await app.end();
+  for (const role of ['owner', 'app', 'reader'].map((kind) => names(`whizbang_${kind}`))) {
+    await db.pool.query(`drop owned by ${role} cascade`);
+    await db.pool.query(`drop role ${role}`);
+  }
+  await db.drop();
+});
+
+const rowsOf = async (sql: string) => (await db.pool.query(names(sql))).rows;
+
+describe('A role with the documented grants', () => {
+  it('can do all the work', async () => {
+    const it = new WorkCoordinator({ pool: app, schema: 'messaging', instance: { serviceName: 'orders' } });
+    const [out, inn] = [outboxMessage({ streamId: newMessageId(), isEvent: true }), inboxMessage()];
+    const batch = await it.processWorkBatch({ newOutboxMessages: [out], newInboxMessages: [inn] });
+    expect([batch.outbox.length, batch.inbox.length]).toEqual([1, 1]);
+    const plain = newMessageId();
+    await app.query(
+      `insert into messaging.wh_outbox
+         (message_id, destination, event_type, event_data, metadata, scope, stream_id, is_event, scheduled_for)
+       values ($1, 'd', 't', '{}', '{}', '{}', null, false, null)`,
+      [plain],
+    );
+    const next = await it.processWorkBatch({
+      outboxCompletions: [{ messageId: out.messageId, status: MessageProcessingStatus.Published }],
+      inboxFailures: [{ messageId: inn.messageId, completedStatus: 0, error: 'e', deadLetter: true }],
+      takeoverSeconds: 0,
+    });
+    expect(next.leaseLost).toEqual([]);
+    expect(next.outbox.map(({ messageId }) => messageId)).toEqual([plain]);
+    expect(await it.deregister()).toBe(1);
+  });
+
+  it('may execute exactly the two functions', async () => {
+    const executable = await rowsOf(
+      `select proname::text as name from pg_proc
+        where pronamespace = 'messaging'::regnamespace and has_function_privilege('whizbang_app', oid, 'execute')
+        order by 1`,
+    );
+    expect(executable).toEqual([{ name: 'deregister_instance' }, { name: 'process_work_batch' }]);
+  });
+
+  it('has no right on any table, view or sequence but to insert into the outbox', async () => {
+    const rights = await rowsOf(
+      `select c.relname::text as name, r.privilege
+         from pg_class c,
+              unnest(array['select', 'insert', 'update', 'delete', 'truncate', 'references', 'trigger']) r(privilege)
+        where c.relnamespace = 'messaging'::regnamespace
+          and c.relkind in ('r', 'v')
+          and (has_table_privilege('whizbang_app', c.oid, r.privilege)
+               or r.privilege in ('select', 'insert', 'update', 'references')
+                  and has_any_column_privilege('whizbang_app', c.oid, r.privilege))`,
+    );
+    expect(rights).toEqual([{ name: 'wh_outbox', privilege: 'insert' }]);
+    const sequences = await rowsOf(
+      `select relname from pg_class
+        where relnamespace = 'messaging'::regnamespace
+          and case when relkind = 'S' then has_sequence_privilege('whizbang_app', oid, 'usage, select, update') end`,
+    );
+    expect(sequences).toEqual([]);
+  });
+
+  it('cannot make anything in the schema', async () => {
+    const rights = await rowsOf(`select has_schema_privilege('whizbang_app', 'messaging', 'create') as may`);
+    expect(rights).toEqual([{ may: false }]);
+  });
+
+  it.each([
+    'select * from messaging.wh_outbox',
+    'select * from messaging.wh_event_store',
+    'update messaging.wh_outbox set status = 4',
+    'delete from messaging.wh_dead_letters',
+    'truncate messaging.wh_message_deduplication',
+    `insert into messaging.wh_inbox (message_id, handler_name, event_type, event_data)
+     values (gen_random_uuid(), 'h', 't', '{}')`,
+    `insert into messaging.wh_outbox (message_id, destination, event_type, event_data, partition_number)
+     values (gen_random_uuid(), 'd', 't', '{}', 1)`,
+    `insert into messaging.wh_outbox (message_id, destination, event_type, event_data, sequence_order)
+     values (gen_random_uuid(), 'd', 't', '{}', -1)`,
+    `insert into messaging.wh_outbox (message_id, destination, event_type, event_data)
+     values (gen_random_uuid(), 'd', 't', '{}') returning message_id`,
+    `select messaging.wh_partition(gen_random_uuid(), 10)`,
+    `select messaging.wh_release_instances(array[gen_random_uuid()])`,
+    `select nextval('messaging.wh_event_sequence')`,
+    'select * from messaging.wh_migrations',
+    'create table messaging.mine (a int)',
+  ])('is refused: %s', async (sql) => {
+    await expect(app.query(sql)).rejects.toMatchObject({ code: '42501' });
+  });
+
+  it('is told so by the coordinator and by the migrator', async () => {
+    const reader = new pg.Pool({
+      connectionString: db.connectionString,
+      options: names('-c role=whizbang_reader'),
+    });
+    try {
+      const it = new WorkCoordinator({
+        pool: reader,
+        schema: 'messaging',
+        instance: { serviceName: 'orders' },
+      });
+      const denied = { code: 'PERMISSION_DENIED', hint: expect.stringContaining('least-privilege') };
+      await expect(it.processWorkBatch()).rejects.toMatchObject(denied);
+      await expect(migrate({ pool: app, schema: 'messaging' })).rejects.toMatchObject(denied);
+    } finally {
+      await reader.end();
+    }
+  });
+});
+
+describe('A role that only reads', () => {
+  it('sees the views and nothing else', async () => {
+    const client = await db.connect();
+    await client.query(names('set role whizbang_reader'));
+    await expect(client.query('select * from messaging.wh_partition_assignments')).resolves.toBeDefined();
+    await expect(client.query('select * from messaging.wh_outbox')).rejects.toMatchObject({ code: '42501' });
+  });
+});
