@@ -41,43 +41,54 @@ set jit = off set enable_seqscan = off set enable_bitmapscan = off set plan_cach
 as $$
 declare
   c wh_call;
-  r wh_reported;
-  s wh_stored;
-  v_outbox wh_new_message[] := '{}';
-  v_inbox wh_new_message[] := '{}';
-  v_outbox_arrivals wh_arrival[] := '{}';
-  v_inbox_arrivals wh_arrival[] := '{}';
+  v_items wh_work_item[] := '{}';
   v_outbox_room int := p_max_outbox_items;
   v_inbox_room int := p_max_inbox_items;
-  v_has_events boolean := false;
-  v_has_scheduled boolean := false;
-  v_reports boolean := p_outbox_completions is not null or p_outbox_failures is not null or p_inbox_completions is not null
-    or p_inbox_failures is not null or p_renew_outbox_lease_ids is not null or p_renew_inbox_lease_ids is not null;
+  v_outbox wh_parsed;
+  v_inbox wh_parsed;
+  v_outbox_completions wh_completion[];
+  v_inbox_completions wh_completion[];
+  v_outbox_failures wh_failure[];
+  v_inbox_failures wh_failure[];
+  v_outbox_renewed uuid[];
+  v_inbox_renewed uuid[];
+  v_outbox_reported uuid[];
+  v_inbox_reported uuid[];
+  v_outbox_arrivals wh_arrival[] := '{}';
+  v_inbox_arrivals wh_arrival[] := '{}';
+  v_held wh_held;
+  r wh_reported;
+  i wh_reported;
+  s wh_stored;
+  v_reports boolean;
   v_stores boolean;
 begin
   -- Who calls, and what it says.
   perform wh_check_limits(p_instance_id, p_service_name, p_host_name, p_process_id, p_flags, p_partition_count,
     p_max_partitions_per_instance, p_lease_seconds, p_stale_threshold_seconds, p_max_outbox_items, p_max_inbox_items,
     p_max_perspective_items, p_takeover_seconds);
-  if p_new_outbox_messages is not null then
-    select m.messages, m.has_events, m.has_scheduled into v_outbox, v_has_events, v_has_scheduled
-    from wh_parse_messages('p_new_outbox_messages', 'destination', p_new_outbox_messages, p_partition_count) m;
-  end if;
-  if p_new_inbox_messages is not null then
-    select m.messages, m.has_events or v_has_events, m.has_scheduled or v_has_scheduled into v_inbox, v_has_events, v_has_scheduled
-    from wh_parse_messages('p_new_inbox_messages', 'handler_name', p_new_inbox_messages, p_partition_count) m;
-  end if;
+  v_outbox := wh_parse_messages('p_new_outbox_messages', 'destination', p_new_outbox_messages, p_partition_count);
+  v_inbox := wh_parse_messages('p_new_inbox_messages', 'handler_name', p_new_inbox_messages, p_partition_count);
+  v_outbox_completions := wh_parse_completions('p_outbox_completions', p_outbox_completions);
+  v_inbox_completions := wh_parse_completions('p_inbox_completions', p_inbox_completions);
+  v_outbox_failures := wh_parse_failures('p_outbox_failures', p_outbox_failures);
+  v_inbox_failures := wh_parse_failures('p_inbox_failures', p_inbox_failures);
+  v_outbox_renewed := wh_check_ids('p_renew_outbox_lease_ids', p_renew_outbox_lease_ids);
+  v_inbox_renewed := wh_check_ids('p_renew_inbox_lease_ids', p_renew_inbox_lease_ids);
+  v_outbox_reported := wh_reported_ids(v_outbox_completions, v_outbox_failures, v_outbox_renewed);
+  v_inbox_reported := wh_reported_ids(v_inbox_completions, v_inbox_failures, v_inbox_renewed);
   c := wh_open_call(p_instance_id, p_service_name, p_host_name, p_process_id, p_metadata, p_flags, p_partition_count,
     p_max_partitions_per_instance, p_lease_seconds, p_stale_threshold_seconds, p_takeover_seconds);
 
   -- What was plainly inserted since the last look.
   if v_outbox_room > 0 then
-    v_outbox_arrivals := wh_arrivals_outbox(c, v_outbox_room, v_outbox);
+    v_outbox_arrivals := wh_arrivals_outbox(c, v_outbox_room, v_outbox.messages);
   end if;
   if v_inbox_room > 0 then
-    v_inbox_arrivals := wh_arrivals_inbox(c, v_inbox_room, v_inbox);
+    v_inbox_arrivals := wh_arrivals_inbox(c, v_inbox_room, v_inbox.messages);
   end if;
-  v_stores := cardinality(v_outbox) + cardinality(v_inbox) + cardinality(v_outbox_arrivals) + cardinality(v_inbox_arrivals) > 0;
+  v_reports := v_outbox_reported <> '{}' or v_inbox_reported <> '{}';
+  v_stores := v_outbox.messages <> '{}' or v_inbox.messages <> '{}' or v_outbox_arrivals <> '{}' or v_inbox_arrivals <> '{}';
   c := wh_take_time(c, v_reports or v_stores);
 
   -- What the caller has done.
@@ -88,42 +99,49 @@ begin
     perform wh_record_perspectives(p_perspective_completions, p_perspective_failures);
   end if;
   if v_reports then
-    r := wh_report(c, p_outbox_completions, p_outbox_failures, p_renew_outbox_lease_ids,
-      p_inbox_completions, p_inbox_failures, p_renew_inbox_lease_ids);
-    if r.outbox_lost <> '{}' or r.inbox_lost <> '{}' then
-      return query select * from wh_lost_items(r.outbox_lost, r.inbox_lost);
-    end if;
+    v_held := wh_lock_reported(p_instance_id, wh_streams_of_outbox(p_instance_id, v_outbox_reported), wh_streams_of_inbox(p_instance_id, v_inbox_reported));
+    r := wh_report_outbox(c, v_outbox_completions, v_outbox_failures, v_outbox_renewed, v_outbox_reported);
+    i := wh_report_inbox(c, v_inbox_completions, v_inbox_failures, v_inbox_renewed, v_inbox_reported);
+    v_items := wh_lost_items('outbox', r.lost) || wh_lost_items('inbox', i.lost);
   end if;
 
   -- What is new: stored, admitted, appended to the event store; leased at once where the stream is clear.
   if v_stores then
-    s := wh_store(c, v_outbox, v_inbox, v_outbox_arrivals, v_inbox_arrivals, v_outbox_room, v_inbox_room, v_has_events, v_has_scheduled);
-    if s.outbox_items is not null or s.inbox_items is not null then
-      return query select * from unnest(s.outbox_items || s.inbox_items);
-      v_outbox_room := v_outbox_room - coalesce(cardinality(s.outbox_items), 0);
-      v_inbox_room := v_inbox_room - coalesce(cardinality(s.inbox_items), 0);
-    end if;
+    s := wh_store(c, v_outbox.messages, v_inbox.messages, v_outbox_arrivals, v_inbox_arrivals, v_outbox_room, v_inbox_room,
+      v_outbox.has_events or v_inbox.has_events, v_outbox.has_scheduled or v_inbox.has_scheduled);
+    v_items := v_items || s.outbox_items || s.inbox_items;
+    v_outbox_room := v_outbox_room - coalesce(cardinality(s.outbox_items), 0);
+    v_inbox_room := v_inbox_room - coalesce(cardinality(s.inbox_items), 0);
   end if;
 
   -- What becomes of the streams it touched. From here nothing waits.
-  perform wh_settle_outbox(c, r.outbox_held || s.outbox_unused, r.outbox_cooling);
-  perform wh_settle_inbox(c, r.inbox_held || s.inbox_unused, r.inbox_cooling);
+  if v_held.outbox <> '{}' or s.outbox_unused <> '{}' then
+    perform wh_settle_outbox(c, v_held.outbox || s.outbox_unused, r.cooling);
+  end if;
+  if v_held.inbox <> '{}' or s.inbox_unused <> '{}' then
+    perform wh_settle_inbox(c, v_held.inbox || s.inbox_unused, i.cooling);
+  end if;
   if c.stale_instances > 0 then
     perform wh_remove_stale_instances(p_instance_id, p_stale_threshold_seconds);
   end if;
 
   -- What it may run now.
   if v_outbox_room > 0 then
-    return query select * from wh_claim_outbox(c, v_outbox_room, s.appended);
+    v_items := v_items || wh_claim_outbox(c, v_outbox_room, s.appended);
   end if;
   if v_inbox_room > 0 then
-    return query select * from wh_claim_inbox(c, v_inbox_room, s.appended);
+    v_items := v_items || wh_claim_inbox(c, v_inbox_room, s.appended);
   end if;
-  perform wh_admit_outbox(s.outbox_admitted);
-  perform wh_admit_inbox(s.inbox_admitted);
+  if s.outbox_admitted <> '{}' then
+    perform wh_admit_outbox(s.outbox_admitted);
+  end if;
+  if s.inbox_admitted <> '{}' then
+    perform wh_admit_inbox(s.inbox_admitted);
+  end if;
   if (v_reports or v_stores) and c.floors_moved_at < c.now - interval '1 second' then
     perform wh_move_floors_outbox(c.now);
     perform wh_move_floors_inbox(c.now);
   end if;
+  return query select * from unnest(v_items);
 end
 $$;

@@ -7,9 +7,6 @@ language plpgsql
 set enable_hashjoin = off set enable_mergejoin = off
 as $$
 begin
-  if coalesce(cardinality(p_arrivals), 0) = 0 then
-    return;
-  end if;
   update wh_{lane} m
   set partition_number = a.partition_number,
       status = case when a.appends then m.status | 2 else m.status end

@@ -2,9 +2,10 @@
 -- to the first that has to wait; the streams share the room evenly.
 -- p_appended: plainly inserted events that this call has appended. An event is not handed out before.
 -- Locks: stream rows, skip locked; then their messages, which nobody else touches meanwhile.
--- Reads by wh_{lane}_stream, from head.
+-- Reads by wh_{lane}_stream, from the stream's head, or from the lane's floor where it is lower: a message that was
+-- committed late and is not admitted yet may lie below the head.
 create or replace function wh_claim_{lane}(c wh_call, p_room int, p_appended uuid[])
-returns setof wh_work_item
+returns wh_work_item[]
 language plpgsql
 set enable_hashjoin = off set enable_mergejoin = off
 as $$
@@ -21,7 +22,7 @@ declare
 begin
   select d.expired, d.due into v_expired, v_due from wh_lock_due_streams(c, '{lane}', p_room, c.{lane}_free_from, c.{lane}_leased_from) d;
   if cardinality(v_due) = 0 then
-    return;
+    return '{}';
   end if;
   -- The streams are locked; a new snapshot shows all that was admitted to them.
   with looked as (
@@ -36,7 +37,7 @@ begin
              when m.scheduled_for > c.now then m.scheduled_for
         end as until
       from wh_{lane} m
-      where m.stream_key = s.stream_id and m.sequence_order >= s.head and m.processed_at is null
+      where m.stream_key = s.stream_id and m.sequence_order >= least(s.head, c.{lane}_floor) and m.processed_at is null
       order by m.sequence_order
       limit greatest(p_room / cardinality(v_due), 1)
     ) m on true
@@ -74,7 +75,7 @@ begin
     set instance_id = c.instance_id, lease_expiry = c.lease_expiry, head = t.head, held_through = t.through
     from unnest(v_taken, v_heads, v_through) as t(stream_id, head, through)
     where s.stream_id = t.stream_id and s.lane = '{lane}';
-    return query select l.* from wh_lease_{lane}(c, v_message_ids) l;
   end if;
+  return case when v_taken is null then '{}' else wh_lease_{lane}(c, v_message_ids) end;
 end
 $$;

@@ -1,25 +1,26 @@
 -- Notes the ids of arriving inbox messages for ever and returns the messages whose id is new.
--- Locks: deduplication rows by message_id; waits for a concurrent call that notes the same id.
+-- Locks: deduplication rows by message_id; waits for a concurrent call that notes the same id, and fails with
+-- unique_violation when that one commits (see wh_store). Reads by primary key.
 create or replace function wh_deduplicate(p_messages wh_new_message[])
 returns wh_new_message[]
 language plpgsql
 set enable_nestloop = off
 as $$
 declare
-  v_new uuid[];
+  v_seen uuid[] := array(
+    select d.message_id from wh_message_deduplication d
+    where d.message_id = any(array(select m.message_id from unnest(p_messages) m)));
+  v_new wh_new_message[] := p_messages;
 begin
-  with noted as (
-    insert into wh_message_deduplication (message_id)
-    select m.message_id from unnest(p_messages) m order by m.message_id
-    on conflict do nothing
-    returning message_id
-  )
-  select array_agg(n.message_id) into v_new from noted n;
-  if cardinality(v_new) = cardinality(p_messages) then
-    return p_messages;
+  if cardinality(v_seen) > 0 then
+    v_new := array(
+      select m::wh_new_message from unnest(p_messages) m
+      left join unnest(v_seen) s(message_id) on s.message_id = m.message_id
+      where s.message_id is null
+      order by m.ord);
   end if;
-  return array(
-    select m::wh_new_message from unnest(p_messages) m join unnest(v_new) n(message_id) on n.message_id = m.message_id order by m.ord
-  );
+  insert into wh_message_deduplication (message_id)
+  select m.message_id from unnest(v_new) m order by m.message_id;
+  return v_new;
 end
 $$;

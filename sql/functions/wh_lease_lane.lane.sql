@@ -2,11 +2,12 @@
 -- Flags: Orphaned when another lease had run out on the message, RetryAfterFailure when it has failed before.
 -- Reads by primary key.
 create or replace function wh_lease_{lane}(c wh_call, p_message_ids uuid[])
-returns setof wh_work_item
+returns wh_work_item[]
 language plpgsql
 as $$
+declare
+  v_items wh_work_item[];
 begin
-  return query
   with leased as (
     update wh_{lane} m
     set instance_id = c.instance_id,
@@ -17,9 +18,10 @@ begin
     where m.message_id = any(p_message_ids)
     returning m.*
   )
-  select '{lane}', l.message_id, l.stream_id, l.partition_number, l.{target}, l.event_type, l.event_data, l.metadata,
-    l.scope, l.status, l.flags, l.attempts, l.sequence_order, l.lease_expiry
-  from leased l
-  order by l.sequence_order;
+  select array_agg(('{lane}', l.message_id, l.stream_id, l.partition_number, l.{target}, l.event_type, l.event_data, l.metadata,
+                    l.scope, l.status, l.flags, l.attempts, l.sequence_order, l.lease_expiry)::wh_work_item order by l.sequence_order)
+  into v_items
+  from leased l;
+  return v_items;
 end
 $$;

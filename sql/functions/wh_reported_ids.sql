@@ -1,5 +1,5 @@
--- The ids of all messages that are reported as completed or failed. Touches no table.
-create or replace function wh_reported_ids(p_completions wh_completion[], p_failures wh_failure[])
+-- The ids of all messages of one lane that the call reports on, each once. Touches no table.
+create or replace function wh_reported_ids(p_completions wh_completion[], p_failures wh_failure[], p_renewed uuid[])
 returns uuid[]
 language plpgsql immutable
 as $$
@@ -10,8 +10,11 @@ begin
   foreach v_group in array p_completions loop
     v_ids := v_ids || v_group.message_ids;
   end loop;
-  if cardinality(p_failures) > 0 then
-    v_ids := v_ids || array(select f.message_id from unnest(p_failures) f);
+  if cardinality(p_failures) > 0 or cardinality(p_renewed) > 0 then
+    v_ids := array(
+      select unnest(v_ids)
+      union select f.message_id from unnest(p_failures) f
+      union select unnest(p_renewed));
   end if;
   return v_ids;
 end

@@ -15,9 +15,6 @@ declare
   v_scheduled timestamptz[];
   v_forgotten uuid[];
 begin
-  if coalesce(cardinality(p_stream_ids), 0) = 0 then
-    return;
-  end if;
   with looked as (
     select s.stream_id, f.sequence_order as head, f.scheduled_for,
       case when f.instance_id = c.instance_id and f.lease_expiry > c.now then f.lease_expiry
@@ -31,7 +28,7 @@ begin
     left join lateral (
       select m.sequence_order, m.scheduled_for, m.instance_id, m.lease_expiry
       from wh_{lane} m
-      where m.stream_key = s.stream_id and m.sequence_order >= s.head and m.processed_at is null
+      where m.stream_key = s.stream_id and m.sequence_order >= least(s.head, c.{lane}_floor) and m.processed_at is null
       order by m.sequence_order
       limit 1
     ) f on true

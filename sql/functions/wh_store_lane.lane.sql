@@ -1,11 +1,12 @@
 -- Stores new messages, in array order, and leases to the caller at once those whose stream it holds for them.
--- A message in a stream that is not open is stored as a plain insert would be: unadmitted. An id that is in the
--- table already is ignored. Returns what was leased.
+-- A message in a stream that is not open is stored as a plain insert would be: unadmitted. Returns what was leased.
+-- p_looks: leave out ids that are in the table already. Without it one of those fails with unique_violation, and
+-- wh_store tries again with it; so calls without repetition, nearly all, do not pay for the look.
 -- Locks: message rows by message_id; waits for a concurrent call that stores the same id.
 create or replace function wh_store_{lane}(
-  c wh_call, p_messages wh_new_message[], p_streams wh_open_stream[], p_room int, p_has_scheduled boolean,
-  out items wh_work_item[]
+  c wh_call, p_messages wh_new_message[], p_streams wh_open_stream[], p_room int, p_has_scheduled boolean, p_looks boolean
 )
+returns wh_work_item[]
 language plpgsql
 set enable_nestloop = off
 as $$
@@ -14,20 +15,26 @@ declare
   v_blocked_keys uuid[];
   v_blocked_ords int[];
   v_first_order bigint;
+  v_items wh_work_item[];
 begin
   if cardinality(p_messages) > p_room then
-    select coalesce((
-      select m.ord from unnest(p_messages) m
+    select coalesce(min(h.ord), 2147483647) into v_last_ord
+    from (
+      select m.ord, row_number() over (order by m.ord) as place
+      from unnest(p_messages) m
       join unnest(p_streams) s on s.lane = '{lane}' and s.stream_id = m.stream_key and s.held
-      order by m.ord offset greatest(p_room - 1, 0) limit 1), 2147483647) into v_last_ord;
-    v_last_ord := case when p_room = 0 then 0 else v_last_ord end;
+    ) h
+    where h.place = p_room;
   end if;
   if p_has_scheduled then
     select array_agg(b.stream_key), array_agg(b.ord) into v_blocked_keys, v_blocked_ords
     from (select m.stream_key, min(m.ord) as ord from unnest(p_messages) m where m.scheduled_for > c.now group by m.stream_key) b;
   end if;
 
-  with placed as (
+  with present as (
+    select m.message_id from wh_{lane} m
+    where m.message_id = any(case when p_looks then array(select n.message_id from unnest(p_messages) n) else '{}' end)
+  ), placed as (
     select m.*, s.stream_id is not null as admitted, s.fresh,
       s.held and m.ord <= v_last_ord and coalesce(m.ord < b.ord, true) as leased,
       case when s.fresh or s.held_through < 9223372036854775807 or s.lease_expiry < c.lease_expiry - interval '1 second'
@@ -47,8 +54,9 @@ begin
       case when p.leased then 1 else 0 end, p.sequence_order, p.scheduled_for,
       case when p.leased then c.instance_id end, case when p.leased then p.lease_expiry end
     from placed p
+    left join present x on x.message_id = p.message_id
+    where x.message_id is null
     order by p.message_id
-    on conflict (message_id) do nothing
     returning message_id, stream_id, partition_number, {target} as target, event_type, event_data, metadata, scope,
       status, flags, attempts, sequence_order, lease_expiry
   )
@@ -56,9 +64,12 @@ begin
                     s.scope, s.status, s.flags, s.attempts, s.sequence_order, s.lease_expiry)::wh_work_item
                    order by s.sequence_order) filter (where s.flags = 1),
          min(s.sequence_order)
-  into items, v_first_order
+  into v_items, v_first_order
   from stored s;
 
-  perform wh_keep_streams(c, '{lane}', p_streams, v_first_order);
+  if exists (select 1 from unnest(p_streams) s where s.lane = '{lane}' and s.held and not s.fresh) then
+    perform wh_keep_streams(c, '{lane}', p_streams, v_first_order);
+  end if;
+  return v_items;
 end
 $$;

@@ -91,12 +91,18 @@ create type wh_open_stream as (
 
 create type wh_stream_version as (stream_id uuid, version bigint);
 
--- What a call's reports came to, by lane: streams still to be settled, streams that give nothing out in this
--- call, messages that the caller does not hold.
-create type wh_reported as (
-  outbox_held uuid[], outbox_cooling uuid[], outbox_lost uuid[],
-  inbox_held uuid[], inbox_cooling uuid[], inbox_lost uuid[]
-);
+-- The streams, by lane, that the caller reports on and still holds.
+create type wh_held as (outbox uuid[], inbox uuid[]);
+
+-- What the reports on one lane came to: messages that the caller does not hold, and streams that give nothing
+-- out in this call.
+create type wh_reported as (lost uuid[], cooling uuid[]);
+
+-- Messages that a report has changed, and their streams.
+create type wh_kept as (message_ids uuid[], stream_ids uuid[]);
+
+-- The messages to store, as parsed, and whether there are events or scheduled ones among them.
+create type wh_parsed as (messages wh_new_message[], has_events boolean, has_scheduled boolean);
 
 -- What a call's storing came to, by lane: items leased at once, streams made in vain, arrivals to mark as
 -- admitted; and the arrivals that were appended to the event store.

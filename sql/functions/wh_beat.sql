@@ -1,0 +1,25 @@
+-- Registers the instance, or writes its heartbeat.
+-- Locks: its own row, skip locked: a concurrent call of the same instance beats for both.
+create or replace function wh_beat(
+  p_instance_id uuid, p_service_name text, p_host_name text, p_process_id int, p_metadata jsonb,
+  p_partition_count int, p_stale_threshold_seconds int
+)
+returns void
+language plpgsql
+as $$
+begin
+  update wh_service_instances i
+  set last_heartbeat_at = clock_timestamp(), service_name = p_service_name, host_name = p_host_name, process_id = p_process_id,
+      metadata = coalesce(p_metadata, i.metadata), partition_count = p_partition_count,
+      stale_threshold_seconds = p_stale_threshold_seconds
+  where i.instance_id = (
+    select o.instance_id from wh_service_instances o where o.instance_id = p_instance_id for no key update skip locked
+  );
+  if not found then
+    insert into wh_service_instances
+      (instance_id, service_name, host_name, process_id, metadata, partition_count, stale_threshold_seconds)
+    values (p_instance_id, p_service_name, p_host_name, p_process_id, p_metadata, p_partition_count, p_stale_threshold_seconds)
+    on conflict do nothing;
+  end if;
+end
+$$;
