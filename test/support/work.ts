@@ -59,6 +59,7 @@ export class Instance {
     private readonly settings: Parameters = {},
   ) {}
 
+  /** Parts of one call, as the lanes make them; lists under the same name are joined. */
   async call(...parts: Parameters[]): Promise<WorkRow[]> {
     const given: Parameters = {
       p_instance_id: this.id,
@@ -66,7 +67,7 @@ export class Instance {
       p_host_name: 'host-1',
       p_process_id: 1,
       ...this.settings,
-      ...Object.assign({}, ...parts),
+      ...parts.reduce(join, {}),
     };
     const names = Object.keys(given) as (keyof Parameters)[];
     const { rows } = await this.connection.query<WorkRow & { sequence_order: string | null }>(
@@ -85,6 +86,16 @@ export class Instance {
   with(settings: Parameters): Instance {
     return new Instance(this.id, this.connection, { ...this.settings, ...settings });
   }
+}
+
+/** Two parts may speak of the same parameter, completions and releases for one. */
+function join(all: Parameters, part: Parameters): Parameters {
+  const joined = { ...all, ...part };
+  for (const name of Object.keys(part) as (keyof Parameters)[]) {
+    const [one, other] = [all[name], part[name]];
+    if (Array.isArray(one) && Array.isArray(other)) joined[name] = [...one, ...other];
+  }
+  return joined;
 }
 
 /** Arrays and objects are JSON, but for the ids to renew, which are an array of PostgreSQL's. */

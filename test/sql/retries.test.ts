@@ -1,0 +1,178 @@
+// The decision matrix of scheduled retries, row by row, and what a failure leaves behind.
+import { describe, expect } from 'vitest';
+import type { TestDatabase } from '../support/database.js';
+import {
+  Flags,
+  type Instance,
+  ids,
+  it,
+  type Lane,
+  lanes,
+  message,
+  reachSchedule,
+  Status,
+  stream,
+} from '../support/work.js';
+
+/** Three of a stream handed out; the first fails, the others go back. */
+async function failFirst(lane: Lane, a: Instance, failure: Parameters<Lane['fails']>[1]) {
+  const work = await a.call(lane.stores(...stream(3)));
+  const answer = await a.call(lane.fails(work.slice(0, 1), failure), lane.releases(work.slice(1)));
+  return { work, answer };
+}
+
+/** Seconds from now to when the only message is scheduled for. */
+async function delay(db: TestDatabase, lane: Lane): Promise<number> {
+  const { rows } = await db.pool.query<{ seconds: number }>(
+    `select extract(epoch from scheduled_for - clock_timestamp())::float8 as seconds from ${lane.table}`,
+  );
+  return rows[0]?.seconds ?? Number.NaN;
+}
+
+describe.each(lanes)('In the %s, a failure', (lane) => {
+  it('with a delay blocks the later messages of its stream', async ({ a, b }) => {
+    const { answer } = await failFirst(lane, a, { retry_after_seconds: 60 });
+    expect(answer).toEqual([]);
+    expect(await a.call()).toEqual([]);
+    expect(await b.call({ p_takeover_seconds: 0 })).toEqual([]);
+  });
+
+  it('unblocks its stream when the delay is over, and leads it', async ({ db, a }) => {
+    const { work } = await failFirst(lane, a, { retry_after_seconds: 60 });
+    await reachSchedule(db);
+    expect(ids(await a.call())).toEqual(ids(work));
+  });
+
+  it.for([0, -60])('with a delay of %d seconds blocks nothing', async (seconds, { a }) => {
+    const { work } = await failFirst(lane, a, { retry_after_seconds: seconds });
+    expect(ids(await a.call())).toEqual(ids(work));
+  });
+
+  it('is not handed out again by the call that reports it, even without a delay', async ({ a }) => {
+    const { answer } = await failFirst(lane, a, { retry_after_seconds: 0 });
+    expect(answer).toEqual([]);
+  });
+
+  it('blocks as long as another message of the stream is being processed', async ({ a, b }) => {
+    const work = await a.call(lane.stores(...stream(3)));
+    await a.call(lane.fails(work.slice(0, 1), { retry_after_seconds: 0 }), lane.room(0));
+    expect(await a.call()).toEqual([]);
+    expect(await b.call({ p_takeover_seconds: 0 })).toEqual([]);
+    await a.call(lane.completes(work.slice(1)), lane.room(0));
+    expect(ids(await a.call({ p_takeover_seconds: 0 }))).toEqual(ids(work.slice(0, 1)));
+  });
+
+  it('in the middle of a stream lets earlier messages be finished and blocks later ones', async ({
+    db,
+    a,
+  }) => {
+    const work = await a.call(lane.stores(...stream(3)));
+    await a.call(
+      lane.completes(work.slice(0, 1)),
+      lane.fails(work.slice(1, 2), { retry_after_seconds: 60 }),
+      lane.releases(work.slice(2)),
+    );
+    expect(await a.call()).toEqual([]);
+    await reachSchedule(db);
+    expect(ids(await a.call())).toEqual(ids(work.slice(1)));
+  });
+
+  it('counts as an attempt, keeps its error and sets the bit Failed', async ({ db, a }) => {
+    const work = await a.call(lane.stores(message()));
+    await a.call(lane.fails(work, { error: 'connection reset' }));
+    expect(await lane.rows(db)).toMatchObject([
+      {
+        attempts: 1,
+        error: 'connection reset',
+        status: Status.Stored | Status.Failed,
+        instance_id: null,
+        lease_expiry: null,
+        processed_at: null,
+      },
+    ]);
+  });
+
+  it('keeps the stages that were done before it', async ({ db, a }) => {
+    const work = await a.call(lane.stores(message()));
+    await a.call(lane.fails(work, { completed_status: lane.partly }));
+    await reachSchedule(db);
+    expect(await a.call()).toMatchObject([
+      { status: Status.Stored | lane.partly | Status.Failed, attempts: 1, flags: Flags.RetryAfterFailure },
+    ]);
+  });
+
+  it('does not finish a message by its completed stages', async ({ db, a }) => {
+    const work = await a.call(lane.stores(message()));
+    await a.call(lane.fails(work, { completed_status: lane.done }));
+    expect(await lane.rows(db)).toMatchObject([{ attempts: 1 }]);
+  });
+
+  it('takes a delay in fractions of a second', async ({ db, a }) => {
+    await a.call(lane.fails(await a.call(lane.stores(message())), { retry_after_seconds: 90.5 }));
+    expect(await delay(db, lane)).toBeGreaterThan(85);
+    expect(await delay(db, lane)).toBeLessThanOrEqual(90.5);
+  });
+
+  it.for([1e9, 1e300, -1e300])(
+    'takes a delay of %d seconds without overflowing',
+    async (seconds, { db, a }) => {
+      const work = await a.call(lane.stores(message()));
+      await a.call(lane.fails(work, { retry_after_seconds: seconds }));
+      expect(await lane.rows(db)).toMatchObject([{ attempts: 1, scheduled_for: expect.any(Date) }]);
+    },
+  );
+
+  it.for([
+    [0, 0.5, 1.5],
+    [1, 1, 3],
+    [4, 11, 21],
+    [8, 190, 300],
+    [1000, 200, 300],
+    [2_000_000_000, 200, 300],
+  ] as const)(
+    'after %d others without a delay waits %d to %d seconds',
+    async ([attempts, least, most], { db, a }) => {
+      const work = await a.call(lane.stores(message()));
+      await db.pool.query(`update ${lane.table} set attempts = $1`, [attempts]);
+      await a.call(lane.fails(work, { dead_letter: false }));
+      expect(await lane.rows(db)).toMatchObject([{ attempts: attempts + 1 }]);
+      expect(await delay(db, lane)).toBeGreaterThan(least - 1);
+      expect(await delay(db, lane)).toBeLessThanOrEqual(most);
+    },
+  );
+
+  it('jitters, so that what failed together is not retried together', async ({ db, a }) => {
+    const work = await a.call(lane.stores(...Array.from({ length: 20 }, () => message())));
+    await a.call(lane.fails(work));
+    const { rows } = await db.pool.query(
+      `select count(distinct scheduled_for)::int as times from ${lane.table}`,
+    );
+    expect(rows[0].times).toBeGreaterThan(10);
+  });
+
+  it('needs neither an error nor completed stages', async ({ db, a }) => {
+    const [item] = await a.call(lane.stores(message()));
+    await a.call({ [`p_${lane.source}_failures`]: [{ message_id: item?.message_id }] });
+    expect(await lane.rows(db)).toMatchObject([{ attempts: 1, error: null }]);
+  });
+
+  it('given twice in a call counts once, the first', async ({ db, a }) => {
+    const [item] = await a.call(lane.stores(message()));
+    const failure = { message_id: item?.message_id, completed_status: 0 };
+    await a.call({
+      [`p_${lane.source}_failures`]: [
+        { ...failure, error: 'first' },
+        { ...failure, error: 'second' },
+      ],
+    });
+    expect(await lane.rows(db)).toMatchObject([{ attempts: 1, error: 'first' }]);
+  });
+
+  it('of one lane does not touch the other', async ({ a }) => {
+    const other = lanes.find((each) => each !== lane) ?? lane;
+    const work = await a.call(lane.stores(message()));
+    expect(await a.call(other.fails(work))).toMatchObject([
+      { source: other.source, message_id: work[0]?.message_id, flags: Flags.LeaseLost },
+    ]);
+  });
+});
