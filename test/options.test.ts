@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { WhizbangError } from '../src/errors.js';
 import { coordinatorOptions, type NumberOption, resolveOptions } from '../src/options.js';
@@ -41,6 +42,28 @@ describe.each(Object.entries<NumberOption>(coordinatorOptions))('The option %s',
   it('has its default when it is left out', () => {
     expect(resolve({})[name as keyof typeof coordinatorOptions]).toBe(option.default);
     expect(resolve({ [name]: undefined })[name as keyof typeof coordinatorOptions]).toBe(option.default);
+  });
+});
+
+describe('The page of options', () => {
+  const page = readFileSync(new URL('../docs/reference/options.md', import.meta.url), 'utf8');
+  const row = /^\| `(\w+)` \| (.+?) \| ([\d.]+) \| (\d+) \| (\w+) \|/gm;
+
+  it('lists exactly the options that the code has, with their defaults, bounds and units', () => {
+    const onPage = [...page.matchAll(row)].map(([, name, fallback = '', min, max, unit]) => ({
+      name,
+      ...(fallback.startsWith('in SQL') ? {} : { default: Number(fallback) }),
+      min: Number(min),
+      max: Number(max),
+      unit,
+    }));
+    const inCode = Object.entries<NumberOption>(coordinatorOptions).map(
+      ([name, { fractions: _, ...option }]) => ({
+        name,
+        ...option,
+      }),
+    );
+    expect(onPage).toEqual(inCode);
   });
 });
 
