@@ -66,13 +66,13 @@ function detailsOf(server: ServerError): Record<string, unknown> {
   return details;
 }
 
-function versionsOf(detail: string | undefined): Record<string, unknown> {
-  const sent = JSON.parse(detail ?? '{}') as Record<string, unknown>;
-  return {
-    streamId: sent.stream_id,
-    expectedVersion: sent.expected_version,
-    actualVersion: sent.actual_version,
-  };
+function versionsOf(detail = ''): Record<string, unknown> {
+  try {
+    const { stream_id, expected_version, actual_version } = JSON.parse(detail) as Record<string, unknown>;
+    return { streamId: stream_id, expectedVersion: expected_version, actualVersion: actual_version };
+  } catch {
+    return { detail }; // raised by somebody else under our SQLSTATE: the error itself must still get through
+  }
 }
 
 function messageOf(error: unknown): string {

@@ -70,6 +70,13 @@ describe('An error of the driver', () => {
     });
   });
 
+  it('gets through also when its detail is not ours', () => {
+    expect(fromDatabaseError(server('WB002', { detail: 'x' })).details).toEqual({
+      sqlState: 'WB002',
+      detail: 'x',
+    });
+  });
+
   it('is found inside the wrapper of a query builder', () => {
     const wrapped = new Error('Failed query', { cause: server('40001') });
     expect(fromDatabaseError(wrapped)).toMatchObject({ code: 'SERIALIZATION', cause: wrapped });

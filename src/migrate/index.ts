@@ -77,11 +77,22 @@ function invalidUrl(): WhizbangError {
   });
 }
 
+/** The codes of calls, put into the words of a migration. */
 function withAdvice(error: WhizbangError): WhizbangError {
-  if (error.code !== 'CONNECTION_LOST') return error;
-  return new WhizbangError('CONNECTION_LOST', {
-    message: error.message,
-    hint: 'Migrate again: it is one transaction, so either all of it was committed or nothing.',
-    cause: error.cause,
-  });
+  const { message, details, cause } = error;
+  switch (error.code) {
+    case 'CONNECTION_LOST':
+      return new WhizbangError('CONNECTION_LOST', {
+        message,
+        hint: 'Migrate again: it is one transaction, so either all of it was committed or nothing.',
+        details,
+        cause,
+      });
+    case 'DATABASE_ERROR':
+    case 'INVALID_REQUEST':
+    case 'NOT_MIGRATED':
+      return new WhizbangError('MIGRATION_FAILED', { message, details, cause });
+    default:
+      return error;
+  }
 }

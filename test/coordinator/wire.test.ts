@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import type { WorkBatchRequest } from '../../src/coordinator/request.js';
 import { decodeBatch, encodeCall, requestParts } from '../../src/coordinator/wire.js';
@@ -50,6 +51,21 @@ describe('An encoded call', () => {
     expect([...text.matchAll(/(p_\w+) =>/g)].map(([, name]) => name).sort()).toEqual(
       [...rows[0].names].sort(),
     );
+  });
+
+  it('may leave out what the page of options says has a default in SQL', async () => {
+    await using db = await createTestDatabase();
+    const { rows } = await db.pool.query(
+      `select pg_get_function_arguments(oid) as args from pg_proc where proname = 'process_work_batch'`,
+    );
+    const page = readFileSync(new URL('../../docs/reference/options.md', import.meta.url), 'utf8');
+    const documented = [...page.matchAll(/^\| `(\w+)` \| in SQL: (.+?) \|/gm)];
+    expect(documented).toHaveLength(5);
+    for (const [, option = '', value = ''] of documented) {
+      const parameter = `p_${option.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)}`;
+      const inSql = new RegExp(`\\b${parameter} \\w+ DEFAULT (?:NULL::\\w+|(\\d+))`).exec(rows[0].args);
+      expect(inSql?.[1] ?? 'no cap', parameter).toBe(value);
+    }
   });
 
   it('writes dates, nothing and nested data as JSON has them', () => {

@@ -120,6 +120,7 @@ describe('A view whose text changed', () => {
   it('is refused, and nothing changed, when a view of the user needs the column that goes', async () => {
     await db.pool.query('create view of_a_user as select a from v');
     await expect(to(withV('1.1.0', 'create or replace view v as select 1 as z'))).rejects.toMatchObject({
+      code: 'MIGRATION_FAILED',
       details: { sqlState: '2BP01' },
     });
     expect((await db.pool.query('select * from v')).fields.map(({ name }) => name)).toEqual(['a']);
