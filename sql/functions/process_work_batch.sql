@@ -3,8 +3,8 @@
 -- Promises: strict order within a stream, one holder per stream, nothing lost, nothing stranded; it refuses bad
 -- input whole. The cost follows what it stores, completes and hands out.
 -- Waits, always in this order and each in the order of its keys, so that calls cannot deadlock: receptor rows,
--- perspective rows, stream rows it reports on, deduplication rows, stream rows it opens, version rows, message
--- rows it stores. After that it never waits: its own stream rows, then skip locked.
+-- perspective rows, stream rows it reports on, then for rows that another call is just making: deduplication
+-- rows, stream rows, version rows, message rows. After that it never waits: its own stream rows, then skip locked.
 -- Raises WB001 (a field is bad), WB002 (a version was not as expected), WB003 (not READ COMMITTED).
 create or replace function process_work_batch(
   p_instance_id uuid,
@@ -56,7 +56,8 @@ declare
   v_inbox_reported uuid[];
   v_outbox_arrivals wh_arrival[] := '{}';
   v_inbox_arrivals wh_arrival[] := '{}';
-  v_held wh_held;
+  v_outbox_held wh_held;
+  v_inbox_held wh_held;
   r wh_reported;
   i wh_reported;
   s wh_stored;
@@ -78,7 +79,8 @@ begin
   v_outbox_reported := wh_reported_ids(v_outbox_completions, v_outbox_failures, v_outbox_renewed);
   v_inbox_reported := wh_reported_ids(v_inbox_completions, v_inbox_failures, v_inbox_renewed);
   c := wh_open_call(p_instance_id, p_service_name, p_host_name, p_process_id, p_metadata, p_flags, p_partition_count,
-    p_max_partitions_per_instance, p_lease_seconds, p_stale_threshold_seconds, p_takeover_seconds);
+    p_max_partitions_per_instance, p_lease_seconds, p_stale_threshold_seconds, p_takeover_seconds,
+    v_outbox_room + v_inbox_room > 0 or v_outbox_renewed <> '{}' or v_inbox_renewed <> '{}');
 
   -- What was plainly inserted since the last look.
   if v_outbox_room > 0 then
@@ -99,7 +101,8 @@ begin
     perform wh_record_perspectives(p_perspective_completions, p_perspective_failures);
   end if;
   if v_reports then
-    v_held := wh_lock_reported(p_instance_id, wh_streams_of_outbox(p_instance_id, v_outbox_reported), wh_streams_of_inbox(p_instance_id, v_inbox_reported));
+    v_outbox_held := wh_lock_reported_outbox(p_instance_id, v_outbox_reported);
+    v_inbox_held := wh_lock_reported_inbox(p_instance_id, v_inbox_reported);
     r := wh_report_outbox(c, v_outbox_completions, v_outbox_failures, v_outbox_renewed, v_outbox_reported);
     i := wh_report_inbox(c, v_inbox_completions, v_inbox_failures, v_inbox_renewed, v_inbox_reported);
     v_items := wh_lost_items('outbox', r.lost) || wh_lost_items('inbox', i.lost);
@@ -115,11 +118,11 @@ begin
   end if;
 
   -- What becomes of the streams it touched. From here nothing waits.
-  if v_held.outbox <> '{}' or s.outbox_unused <> '{}' then
-    perform wh_settle_outbox(c, v_held.outbox || s.outbox_unused, r.cooling);
+  if v_outbox_held.stream_ids <> '{}' or s.outbox_unused <> '{}' then
+    perform wh_settle_outbox(c, wh_add_streams(v_outbox_held, s.outbox_unused, c.outbox_floor), r.cooling);
   end if;
-  if v_held.inbox <> '{}' or s.inbox_unused <> '{}' then
-    perform wh_settle_inbox(c, v_held.inbox || s.inbox_unused, i.cooling);
+  if v_inbox_held.stream_ids <> '{}' or s.inbox_unused <> '{}' then
+    perform wh_settle_inbox(c, wh_add_streams(v_inbox_held, s.inbox_unused, c.inbox_floor), i.cooling);
   end if;
   if c.stale_instances > 0 then
     perform wh_remove_stale_instances(p_instance_id, p_stale_threshold_seconds);

@@ -1,10 +1,11 @@
 -- Puts together what every step needs to know of the call, in one look at the instances and the lanes, and has
 -- the heartbeat written when it has aged (a second, less under a short stale threshold): a row that is updated in
 -- every call leaves a dead version per call to every later reader while an old snapshot is open.
--- The time of the call is taken later, by wh_take_time.
+-- A call that neither asks for work nor renews may belong to a handler's long transaction: it does not beat, so it
+-- holds no lock on the instance's row. The time of the call is taken later, by wh_take_time.
 create or replace function wh_open_call(
   p_instance_id uuid, p_service_name text, p_host_name text, p_process_id int, p_metadata jsonb, p_flags int,
-  p_partition_count int, p_max_partitions int, p_lease_seconds int, p_stale_threshold_seconds int, p_takeover_seconds numeric
+  p_partition_count int, p_max_partitions int, p_lease_seconds int, p_stale_threshold_seconds int, p_takeover_seconds numeric, p_beats boolean
 )
 returns wh_call
 language plpgsql
@@ -27,7 +28,7 @@ begin
     from wh_service_instances i
   ) i, wh_lanes o, wh_lanes n
   where o.lane = 'outbox' and n.lane = 'inbox';
-  if v_last_heartbeat is null or v_last_heartbeat < v_now - make_interval(secs => least(1.0, p_stale_threshold_seconds / 4.0)) then
+  if v_last_heartbeat is null or p_beats and v_last_heartbeat < v_now - make_interval(secs => least(1.0, p_stale_threshold_seconds / 4.0)) then
     perform wh_beat(p_instance_id, p_service_name, p_host_name, p_process_id, p_metadata, p_partition_count, p_stale_threshold_seconds);
   end if;
   c.instance_id := p_instance_id;

@@ -20,26 +20,28 @@ declare
   v_known_inbox uuid[];
 begin
   with wanted as (
-    select w.lane, w.stream_id,
-      min(w.partition_number) as partition_number,
-      least(min(w.sequence_order), case w.lane when 'outbox' then c.outbox_floor else c.inbox_floor end) as head,
+    select w.lane, w.stream_id, w.partition_number, w.ord, w.available_at,
+      least(w.head, case w.lane when 'outbox' then c.outbox_floor else c.inbox_floor end) as head,
       -- Held: nothing arrived before it, its first message is not scheduled for later, there is room for it.
-      min(w.ord) between 1 and case w.lane when 'outbox' then p_outbox_room else p_inbox_room end
-        and coalesce(min(w.ord) < min(w.ord) filter (where w.scheduled_for > c.now), true)
-        and (p_partitions is null or min(w.partition_number) = any(p_partitions)) as held,
-      case when min(w.ord) = min(w.ord) filter (where w.scheduled_for > c.now)
-        then min(w.scheduled_for) filter (where w.scheduled_for > c.now) else c.now end as available_at
+      w.ord between 1 and case w.lane when 'outbox' then p_outbox_room else p_inbox_room end
+        and coalesce(w.ord < w.scheduled_ord, true)
+        and (p_partitions is null or w.partition_number = any(p_partitions)) as held
     from (
-      select 'outbox' as lane, m.stream_key as stream_id, m.partition_number, m.ord, m.scheduled_for, null::bigint as sequence_order
-      from unnest(p_outbox) m
-      union all
-      select 'inbox', m.stream_key, m.partition_number, m.ord, m.scheduled_for, null from unnest(p_inbox) m
-      union all
-      select 'outbox', a.stream_key, a.partition_number, 0, null, a.sequence_order from unnest(p_outbox_arrivals) a
-      union all
-      select 'inbox', a.stream_key, a.partition_number, 0, null, a.sequence_order from unnest(p_inbox_arrivals) a
+      select w.lane, w.stream_id, w.partition_number, min(w.ord) as ord, min(w.sequence_order) as head,
+        min(case when w.scheduled_for > c.now then w.ord end) as scheduled_ord,
+        min(case when w.scheduled_for > c.now then w.scheduled_for end) as available_at
+      from (
+        select 'outbox' as lane, m.stream_key as stream_id, m.partition_number, m.ord, m.scheduled_for, null::bigint as sequence_order
+        from unnest(p_outbox) m
+        union all
+        select 'inbox', m.stream_key, m.partition_number, m.ord, m.scheduled_for, null from unnest(p_inbox) m
+        union all
+        select 'outbox', a.stream_key, a.partition_number, 0, null, a.sequence_order from unnest(p_outbox_arrivals) a
+        union all
+        select 'inbox', a.stream_key, a.partition_number, 0, null, a.sequence_order from unnest(p_inbox_arrivals) a
+      ) w
+      group by w.lane, w.stream_id, w.partition_number
     ) w
-    group by w.lane, w.stream_id
   ), known as (
     select s.stream_id, s.lane
     from wh_active_streams s
@@ -48,19 +50,21 @@ begin
     insert into wh_active_streams (stream_id, lane, partition_number, instance_id, lease_expiry, available_at, head, held_through)
     select w.stream_id, w.lane, w.partition_number,
       case when w.held then c.instance_id end, case when w.held then c.lease_expiry end,
-      w.available_at, w.head, case when w.held then 9223372036854775807 else 0 end
+      case when w.held or w.ord = 0 then c.now else coalesce(w.available_at, c.now) end,
+      w.head, case when w.held then 9223372036854775807 else 0 end
     from wanted w
     left join known k on k.lane = w.lane and k.stream_id = w.stream_id
     where k.stream_id is null
     order by w.stream_id, w.lane
-    returning stream_id, lane, instance_id is not null as held, lease_expiry, head, held_through
+    returning (lane, stream_id, true, instance_id is not null, lease_expiry, head, held_through)::wh_open_stream as stream
   )
-  select array_agg((o.lane, o.stream_id, true, o.held, o.lease_expiry, o.head, o.held_through)::wh_open_stream) filter (where o.lane is not null),
-         array_agg(w.stream_id) filter (where o.lane is null and w.lane = 'outbox'),
-         array_agg(w.stream_id) filter (where o.lane is null and w.lane = 'inbox')
+  select (select array_agg(o.stream) from opened o), k.outbox, k.inbox
   into v_fresh, v_known_outbox, v_known_inbox
-  from wanted w
-  left join opened o on o.lane = w.lane and o.stream_id = w.stream_id;
+  from (
+    select array_agg(k.stream_id) filter (where k.lane = 'outbox') as outbox, array_agg(k.stream_id) filter (where k.lane = 'inbox') as inbox
+    from known k
+    join wanted w on w.lane = k.lane and w.stream_id = k.stream_id
+  ) k;
 
   return coalesce(v_fresh, '{}')
     || wh_lock_known_streams(c, 'outbox', v_known_outbox)

@@ -12,7 +12,7 @@ begin
   for v_try in 1..20 loop
     begin
       return wh_try_store(c, p_outbox, p_inbox, p_outbox_arrivals, p_inbox_arrivals, p_outbox_room, p_inbox_room,
-        p_has_events, p_has_scheduled, v_try > 1);
+        p_has_events, p_has_scheduled);
     exception
       when unique_violation then null;
     end;

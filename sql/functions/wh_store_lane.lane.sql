@@ -1,10 +1,10 @@
 -- Stores new messages, in array order, and leases to the caller at once those whose stream it holds for them.
--- A message in a stream that is not open is stored as a plain insert would be: unadmitted. Returns what was leased.
--- p_looks: leave out ids that are in the table already. Without it one of those fails with unique_violation, and
--- wh_store tries again with it; so calls without repetition, nearly all, do not pay for the look.
--- Locks: message rows by message_id; waits for a concurrent call that stores the same id.
+-- A message in a stream that is not open is stored as a plain insert would be: unadmitted. An id that is in the
+-- table already is left out. Returns what was leased.
+-- Locks: message rows by message_id; waits for a concurrent call that stores the same id, and fails with
+-- unique_violation when that one commits (see wh_store). Reads by primary key.
 create or replace function wh_store_{lane}(
-  c wh_call, p_messages wh_new_message[], p_streams wh_open_stream[], p_room int, p_has_scheduled boolean, p_looks boolean
+  c wh_call, p_messages wh_new_message[], p_streams wh_open_stream[], p_room int, p_has_scheduled boolean
 )
 returns wh_work_item[]
 language plpgsql
@@ -33,7 +33,7 @@ begin
 
   with present as (
     select m.message_id from wh_{lane} m
-    where m.message_id = any(case when p_looks then array(select n.message_id from unnest(p_messages) n) else '{}' end)
+    where m.message_id = any(array(select n.message_id from unnest(p_messages) n))
   ), placed as (
     select m.*, s.stream_id is not null as admitted, s.fresh,
       s.held and m.ord <= v_last_ord and coalesce(m.ord < b.ord, true) as leased,

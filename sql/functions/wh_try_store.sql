@@ -5,7 +5,7 @@
 -- Locks: as the steps it calls say, in the order in which it calls them.
 create or replace function wh_try_store(
   c wh_call, p_outbox wh_new_message[], p_inbox wh_new_message[], p_outbox_arrivals wh_arrival[], p_inbox_arrivals wh_arrival[],
-  p_outbox_room int, p_inbox_room int, p_has_events boolean, p_has_scheduled boolean, p_looks boolean
+  p_outbox_room int, p_inbox_room int, p_has_events boolean, p_has_scheduled boolean
 )
 returns wh_stored
 language plpgsql
@@ -49,11 +49,11 @@ begin
   end if;
 
   if cardinality(p_outbox) > 0 then
-    r.outbox_items := wh_store_outbox(c, p_outbox, v_streams, p_outbox_room, p_has_scheduled, p_looks);
+    r.outbox_items := wh_store_outbox(c, p_outbox, v_streams, p_outbox_room, p_has_scheduled);
     r.outbox_unused := wh_unused_streams('outbox', v_opened, cardinality(p_outbox), r.outbox_items);
   end if;
   if cardinality(v_inbox) > 0 then
-    r.inbox_items := wh_store_inbox(c, v_inbox, v_streams, p_inbox_room, p_has_scheduled, p_looks);
+    r.inbox_items := wh_store_inbox(c, v_inbox, v_streams, p_inbox_room, p_has_scheduled);
     r.inbox_unused := wh_unused_streams('inbox', v_opened, cardinality(v_inbox), r.inbox_items);
   end if;
   if v_versions <> '{}' then

@@ -91,8 +91,8 @@ create type wh_open_stream as (
 
 create type wh_stream_version as (stream_id uuid, version bigint);
 
--- The streams, by lane, that the caller reports on and still holds.
-create type wh_held as (outbox uuid[], inbox uuid[]);
+-- Streams of one lane that the caller holds, each with its head.
+create type wh_held as (stream_ids uuid[], heads bigint[]);
 
 -- What the reports on one lane came to: messages that the caller does not hold, and streams that give nothing
 -- out in this call.
