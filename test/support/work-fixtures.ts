@@ -72,3 +72,16 @@ export async function streamOwnedBy(db: TestDatabase, owner: Instance): Promise<
   if (rows[0] === undefined) throw new Error(`Instance ${owner.id} owns no partition.`);
   return rows[0].stream_id;
 }
+
+/** Everything that calls have written, to compare: a refused call has changed nothing. */
+export async function contents(db: TestDatabase): Promise<Record<string, string>> {
+  const { rows } = await db.pool.query(
+    dataTables
+      .map(
+        (table) =>
+          `select '${table}' as name, string_agg(t::text, E'\\n' order by t::text) as rows from ${table} t`,
+      )
+      .join(' union all '),
+  );
+  return Object.fromEntries(rows.map(({ name, rows: text }) => [name, text ?? '']));
+}

@@ -1,0 +1,117 @@
+import { describe, expect } from 'vitest';
+import { Flags, ids, inbox, it, message, outbox, stream } from '../support/work.js';
+
+describe('The inbox', () => {
+  it('stores a message once, however often it is delivered', async ({ db, a, b }) => {
+    const twice = message();
+    expect(await a.call(inbox.stores(twice))).toHaveLength(1);
+    expect(await a.call(inbox.stores(twice))).toEqual([]);
+    expect(await b.call(inbox.stores(twice))).toEqual([]);
+    expect(await inbox.rows(db)).toHaveLength(1);
+  });
+
+  it('remembers a message after it was completed', async ({ db, a }) => {
+    const twice = message();
+    await a.call(inbox.completes(await a.call(inbox.stores(twice))));
+    expect(await a.call(inbox.stores(twice))).toEqual([]);
+    expect(await inbox.rows(db)).toEqual([]);
+  });
+
+  it('remembers a message after it was given up', async ({ db, a }) => {
+    const twice = message();
+    await a.call(inbox.fails(await a.call(inbox.stores(twice)), { dead_letter: true }));
+    expect(await a.call(inbox.stores(twice))).toEqual([]);
+    expect(await inbox.rows(db)).toEqual([]);
+  });
+
+  it('stores the first of two with one id in one call', async ({ db, a }) => {
+    const [first, second] = stream(2, { message_id: crypto.randomUUID() });
+    if (!first || !second) throw new Error('two messages');
+    await a.call(inbox.stores({ ...first, event_data: 'first' }, { ...second, event_data: 'second' }));
+    expect(await inbox.rows(db)).toMatchObject([{ event_data: 'first' }]);
+  });
+
+  it('stores the new ones of a call that also has duplicates, in order', async ({ a }) => {
+    const messages = stream(4);
+    await a.call(inbox.completes(await a.call(inbox.stores(...messages.slice(1, 2)))));
+    const work = await a.call(inbox.stores(...messages));
+    expect(ids(work)).toEqual(ids(messages.filter((_, i) => i !== 1)));
+  });
+
+  it('leaves nothing behind of a stream that only a duplicate named', async ({ db, a }) => {
+    const twice = message();
+    await a.call(inbox.completes(await a.call(inbox.stores(twice))));
+    await a.call(inbox.stores({ ...twice, stream_id: crypto.randomUUID() }));
+    expect((await db.pool.query('select from wh_active_streams')).rowCount).toBe(0);
+  });
+
+  it('notes when it saw each message first', async ({ db, a }) => {
+    const twice = message();
+    await a.call(inbox.stores(twice));
+    const noted = await db.pool.query('select * from wh_message_deduplication');
+    await a.call(inbox.stores(twice));
+    expect(noted.rows).toMatchObject([{ message_id: twice.message_id, first_seen_at: expect.any(Date) }]);
+    expect((await db.pool.query('select * from wh_message_deduplication')).rows).toEqual(noted.rows);
+  });
+
+  it('does not confuse an id with one that left through the outbox', async ({ a }) => {
+    const both = message();
+    await a.call(outbox.stores(both));
+    expect(await a.call(inbox.stores(both))).toHaveLength(1);
+  });
+});
+
+describe('The outbox', () => {
+  it('does not deduplicate content', async ({ db, a }) => {
+    const [one, two] = stream(2, { event_data: { same: true } });
+    await a.call(outbox.stores(one ?? message(), two ?? message()));
+    expect(await outbox.rows(db)).toHaveLength(2);
+    expect((await db.pool.query('select from wh_message_deduplication')).rowCount).toBe(0);
+  });
+
+  it('ignores an id that is there and unfinished, so that a call can be sent again', async ({ db, a, b }) => {
+    const [again] = stream(1);
+    if (!again) throw new Error('one message');
+    await a.call(outbox.stores(again));
+    const before = await outbox.rows(db);
+    expect(await a.call(outbox.stores({ ...again, event_data: 'other' }))).toEqual([]);
+    expect(await b.call(outbox.stores(again))).toEqual([]);
+    expect(await outbox.rows(db)).toEqual(before);
+  });
+
+  it('ignores an id that waits, also under another stream', async ({ db, a }) => {
+    const again = message({ stream_id: crypto.randomUUID() });
+    await a.call(outbox.stores(again), outbox.room(0));
+    const work = await a.call(outbox.stores({ ...again, stream_id: crypto.randomUUID() }));
+    expect(work).toMatchObject([{ message_id: again.message_id, stream_id: again.stream_id }]);
+    const { rows } = await db.pool.query('select stream_id from wh_active_streams');
+    expect(rows).toEqual([{ stream_id: again.stream_id }]);
+  });
+
+  it('stores the others of a call that is sent again', async ({ a }) => {
+    const messages = stream(3);
+    await a.call(outbox.stores(...messages.slice(0, 1)));
+    await a.call(outbox.stores(...messages));
+    expect(ids(await a.call(outbox.completes(messages.slice(0, 1))))).toEqual(ids(messages.slice(1)));
+  });
+
+  it('takes an id that was finished as a new message', async ({ a }) => {
+    const again = message();
+    await a.call(outbox.completes(await a.call(outbox.stores(again))));
+    expect(await a.call(outbox.stores(again))).toMatchObject([
+      { message_id: again.message_id, flags: Flags.NewlyStored },
+    ]);
+  });
+
+  it('takes an id that was finished in debug mode as a new message', async ({ a }) => {
+    const again = message();
+    await a.call(outbox.completes(await a.call(outbox.stores(again))), { p_flags: Flags.DebugMode });
+    expect(ids(await a.call(outbox.stores(again)))).toEqual([again.message_id]);
+  });
+
+  it('stores the first of two with one id in one call', async ({ db, a }) => {
+    const again = message();
+    await a.call(outbox.stores({ ...again, event_data: 1 }, { ...again, event_data: 2 }));
+    expect(await outbox.rows(db)).toMatchObject([{ event_data: 1 }]);
+  });
+});

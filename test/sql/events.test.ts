@@ -1,0 +1,222 @@
+import { describe, expect } from 'vitest';
+import type { TestDatabase } from '../support/database.js';
+import { ids, inbox, it, lanes, message, outbox, Status, stream, streams } from '../support/work.js';
+
+const events = async (db: TestDatabase) =>
+  (await db.pool.query('select *, version::int from wh_event_store order by sequence_number')).rows;
+const versions = async (db: TestDatabase) =>
+  (await events(db)).map(({ event_id, version }) => [event_id, version]);
+
+describe.each(lanes)('An event stored in the %s', (lane) => {
+  it('is appended to the event store whole', async ({ db, a }) => {
+    const [event] = stream(1, {
+      is_event: true,
+      event_type: 'shop.OrderPlacedEvent',
+      event_data: { total: 12 },
+      metadata: { trace: 'x' },
+      scope: { tenant: 7 },
+    });
+    if (!event) throw new Error('one event');
+    await a.call(lane.stores(event));
+    expect(await events(db)).toEqual([
+      {
+        event_id: event.message_id,
+        stream_id: event.stream_id,
+        version: 1,
+        event_type: event.event_type,
+        aggregate_type: 'OrderPlaced',
+        event_data: event.event_data,
+        metadata: event.metadata,
+        scope: event.scope,
+        sequence_number: expect.any(String),
+        created_at: expect.any(Date),
+      },
+    ]);
+  });
+
+  it('is appended in the transaction of the call', async ({ db, a }) => {
+    const client = await db.connect();
+    await client.query('begin');
+    await a.over(client).call(lane.stores(...stream(2, { is_event: true })));
+    expect((await client.query('select from wh_event_store')).rowCount).toBe(2);
+    await client.query('rollback');
+    expect(await events(db)).toEqual([]);
+    expect(await lane.rows(db)).toEqual([]);
+  });
+
+  it('gets the versions 1 to n of its stream, over several calls', async ({ db, a }) => {
+    const [one, other] = [stream(4, { is_event: true }), stream(2, { is_event: true })];
+    await a.call(lane.stores(...one.slice(0, 3), ...other));
+    await a.call(lane.stores(...one.slice(3)));
+    expect(await versions(db)).toEqual([
+      [one[0]?.message_id, 1],
+      [one[1]?.message_id, 2],
+      [one[2]?.message_id, 3],
+      [other[0]?.message_id, 1],
+      [other[1]?.message_id, 2],
+      [one[3]?.message_id, 4],
+    ]);
+  });
+
+  it('is handed out as stored and appended', async ({ a }) => {
+    expect(await a.call(lane.stores(...stream(1, { is_event: true })))).toMatchObject([
+      { status: Status.Stored | Status.EventStored },
+    ]);
+  });
+
+  it.for(['shop.OrderPlaced', 'Event', 'x'])(
+    'is appended when its type is %s',
+    async (event_type, { db, a }) => {
+      await a.call(lane.stores(...stream(1, { is_event: true, event_type })));
+      expect(await events(db)).toMatchObject([{ event_type }]);
+    },
+  );
+
+  it('is not appended without a stream', async ({ db, a }) => {
+    expect(await a.call(lane.stores(message({ is_event: true })))).toMatchObject([{ status: Status.Stored }]);
+    expect(await events(db)).toEqual([]);
+  });
+
+  it('is not appended when it is not said to be one, whatever its name', async ({ db, a }) => {
+    const event_type = 'shop.OrderPlacedEvent';
+    await a.call(lane.stores(...stream(1, { event_type }), ...stream(1, { event_type, is_event: false })));
+    expect(await events(db)).toEqual([]);
+  });
+
+  it('is appended at once when the instance has no room, and handed out later', async ({ db, a }) => {
+    const several = stream(3, { is_event: true });
+    await a.call(lane.stores(...several), lane.room(0));
+    expect(ids(await a.call())).toEqual(ids(several));
+    expect(await versions(db)).toEqual(several.map(({ message_id }, i) => [message_id, i + 1]));
+  });
+
+  it('stays in the event store when its message is given up', async ({ db, a }) => {
+    const work = await a.call(lane.stores(...stream(1, { is_event: true })));
+    await a.call(lane.fails(work, { dead_letter: true }));
+    expect(await events(db)).toHaveLength(1);
+  });
+
+  it('is one event when its call is sent again', async ({ db, a }) => {
+    const several = stream(2, { is_event: true });
+    await a.call(lane.stores(...several));
+    await a.call(lane.stores(...several));
+    expect(await versions(db)).toEqual(several.map(({ message_id }, i) => [message_id, i + 1]));
+  });
+});
+
+describe.each(lanes)('An event plainly inserted into the %s', (lane) => {
+  it('is appended when it is admitted, before it is handed out', async ({ db, a }) => {
+    const plain = stream(3, { is_event: true });
+    await lane.insertPlain(db.pool, ...plain);
+    expect(await events(db)).toEqual([]);
+    const work = await a.call();
+    expect(ids(work)).toEqual(ids(plain));
+    expect(work.every(({ status }) => status === (Status.Stored | Status.EventStored))).toBe(true);
+    expect(await versions(db)).toEqual(plain.map(({ message_id }, i) => [message_id, i + 1]));
+  });
+
+  it('comes before one that is stored through the function after it', async ({ db, a }) => {
+    const [plain, stored] = stream(2, { is_event: true });
+    if (!plain || !stored) throw new Error('two events');
+    await lane.insertPlain(db.pool, plain);
+    await a.call(lane.stores(stored));
+    await a.call();
+    expect(await versions(db)).toEqual([
+      [plain.message_id, 1],
+      [stored.message_id, 2],
+    ]);
+  });
+
+  it('comes before one that is stored after it also when many others wait to be admitted', async ({
+    db,
+    a,
+  }) => {
+    const [plain, stored] = stream(2, { is_event: true });
+    if (!plain || !stored) throw new Error('two events');
+    await db.pool.query(
+      `insert into ${lane.table} (message_id, ${lane.target}, event_type, event_data, stream_id)
+       select gen_random_uuid(), 'orders', 'shop.OrderPlaced', '{}', gen_random_uuid() from generate_series(1, 1200)`,
+    );
+    await lane.insertPlain(db.pool, plain);
+    await a.call(lane.stores(stored), lane.room(100));
+    expect(await versions(db)).toEqual([
+      [plain.message_id, 1],
+      [stored.message_id, 2],
+    ]);
+  });
+
+  it('is appended once, however often it is handed out', async ({ db, a }) => {
+    await lane.insertPlain(db.pool, ...stream(1, { is_event: true }));
+    const work = await a.call();
+    await a.call(lane.releases(work));
+    await a.call(lane.fails(work, { retry_after_seconds: 0 }));
+    await a.call();
+    expect(await events(db)).toHaveLength(1);
+  });
+});
+
+describe('The event store', () => {
+  it('numbers the events of both lanes of one call in one stream without a gap', async ({ db, a }) => {
+    const [sent, received] = [stream(2, { is_event: true }), stream(2, { is_event: true })];
+    const stream_id = crypto.randomUUID();
+    await a.call(
+      outbox.stores(...sent.map((each) => ({ ...each, stream_id }))),
+      inbox.stores(...received.map((each) => ({ ...each, stream_id }))),
+    );
+    expect((await events(db)).map(({ version }) => version)).toEqual([1, 2, 3, 4]);
+  });
+
+  it('does not double an event that comes back into the inbox of the same database', async ({ db, a }) => {
+    const [event] = stream(1, { is_event: true });
+    if (!event) throw new Error('one event');
+    await a.call(outbox.stores(event));
+    expect(await a.call(inbox.stores(event))).toHaveLength(1);
+    expect(await events(db)).toHaveLength(1);
+  });
+
+  it('does not double an event that is sent and received in one call', async ({ db, a }) => {
+    const [event] = stream(1, { is_event: true });
+    if (!event) throw new Error('one event');
+    expect(await a.call(outbox.stores(event), inbox.stores(event))).toHaveLength(2);
+    expect(await versions(db)).toEqual([[event.message_id, 1]]);
+  });
+
+  it('goes on with the next version after an event that came back', async ({ db, a }) => {
+    const [first, second] = stream(2, { is_event: true });
+    if (!first || !second) throw new Error('two events');
+    await a.call(outbox.stores(first));
+    await a.call(inbox.stores(first, second));
+    expect((await events(db)).map(({ version }) => version)).toEqual([1, 2]);
+  });
+
+  it('derives the aggregate type from the last name of the event type, without the suffix Event', async ({
+    db,
+    a,
+  }) => {
+    const types = ['shop.orders.OrderPlacedEvent', 'OrderPlaced', 'Shop+OrderEvent', 'shop/order', 'Event'];
+    await a.call(
+      outbox.stores(
+        ...types.map((event_type) => ({
+          ...message(),
+          event_type,
+          is_event: true,
+          stream_id: crypto.randomUUID(),
+        })),
+      ),
+    );
+    expect((await events(db)).map(({ aggregate_type }) => aggregate_type)).toEqual([
+      'OrderPlaced',
+      'OrderPlaced',
+      'Order',
+      'order',
+      'Event',
+    ]);
+  });
+
+  it('gives every event a later sequence_number', async ({ db, a }) => {
+    await a.call(outbox.stores(...streams(3, { is_event: true })));
+    await a.call(inbox.stores(...streams(3, { is_event: true })));
+    const numbers = (await events(db)).map(({ sequence_number }) => Number(sequence_number));
+    expect(new Set(numbers).size).toBe(6);
+  });
+});

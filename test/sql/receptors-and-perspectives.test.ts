@@ -1,0 +1,144 @@
+import { describe, expect } from 'vitest';
+import type { TestDatabase } from '../support/database.js';
+import { type Instance, it, outbox, Status, stream } from '../support/work.js';
+
+const receptors = async (db: TestDatabase) =>
+  (await db.pool.query('select * from wh_receptor_processing order by event_id, receptor_name')).rows;
+const checkpoints = async (db: TestDatabase) =>
+  (
+    await db.pool.query(
+      'select *, last_version::int from wh_perspective_checkpoints order by stream_id, perspective_name',
+    )
+  ).rows;
+
+describe('A receptor’s report', () => {
+  const report = { event_id: crypto.randomUUID(), receptor_name: 'mailer', status: 8 };
+
+  it('of success makes a row with its status and time', async ({ db, a }) => {
+    await a.call({ p_receptor_completions: [report] });
+    expect(await receptors(db)).toEqual([
+      { ...report, attempts: 0, error: null, started_at: expect.any(Date), processed_at: expect.any(Date) },
+    ]);
+  });
+
+  it('of failure counts an attempt and keeps the error', async ({ db, a }) => {
+    await a.call({ p_receptor_failures: [{ ...report, status: 0, error: 'no mail' }] });
+    expect(await receptors(db)).toMatchObject([
+      { status: Status.Failed, attempts: 1, error: 'no mail', processed_at: null },
+    ]);
+  });
+
+  it('of failure counts every attempt', async ({ db, a }) => {
+    for (const error of ['first', 'second', 'third']) {
+      await a.call({ p_receptor_failures: [{ ...report, error }] });
+    }
+    expect(await receptors(db)).toMatchObject([{ attempts: 3, error: 'third' }]);
+  });
+
+  it('adds its bits to those that were there', async ({ db, a }) => {
+    await a.call({ p_receptor_completions: [{ ...report, status: 8 }] });
+    await a.call({ p_receptor_completions: [{ ...report, status: 16 }] });
+    expect(await receptors(db)).toMatchObject([{ status: 8 | 16 }]);
+  });
+
+  it('of success after a failure clears the failure but not the count', async ({ db, a }) => {
+    await a.call({ p_receptor_failures: [{ ...report, error: 'no mail' }] });
+    await a.call({ p_receptor_completions: [report] });
+    expect(await receptors(db)).toMatchObject([
+      { status: 8, attempts: 1, error: null, processed_at: expect.any(Date) },
+    ]);
+  });
+
+  it('is kept per event and receptor', async ({ db, a }) => {
+    await a.call({
+      p_receptor_completions: [report, { ...report, receptor_name: 'printer' }],
+      p_receptor_failures: [{ ...report, event_id: crypto.randomUUID(), error: 'x' }],
+    });
+    expect(await receptors(db)).toHaveLength(3);
+  });
+});
+
+describe('A perspective’s report', () => {
+  async function appended(a: Instance, count: number) {
+    const events = stream(count, { is_event: true });
+    await a.call(outbox.stores(...events));
+    const at = (version: number) => ({
+      stream_id: events[0]?.stream_id,
+      perspective_name: 'order-list',
+      last_event_id: events[version - 1]?.message_id,
+      status: 16,
+    });
+    return { events, at };
+  }
+
+  it('of success notes the event and its version', async ({ db, a }) => {
+    const { at } = await appended(a, 3);
+    await a.call({ p_perspective_completions: [at(2)] });
+    expect(await checkpoints(db)).toEqual([
+      { ...at(2), last_version: 2, error: null, updated_at: expect.any(Date) },
+    ]);
+  });
+
+  it('moves the checkpoint forward', async ({ db, a }) => {
+    const { at } = await appended(a, 3);
+    await a.call({ p_perspective_completions: [at(1)] });
+    await a.call({ p_perspective_completions: [at(3)] });
+    expect(await checkpoints(db)).toMatchObject([{ last_event_id: at(3).last_event_id, last_version: 3 }]);
+  });
+
+  it('never moves it backwards', async ({ db, a }) => {
+    const { at } = await appended(a, 3);
+    await a.call({ p_perspective_completions: [at(3)] });
+    await a.call({ p_perspective_completions: [at(1)] });
+    await a.call({ p_perspective_failures: [{ ...at(2), error: 'late' }] });
+    expect(await checkpoints(db)).toMatchObject([{ last_event_id: at(3).last_event_id, last_version: 3 }]);
+  });
+
+  it('given several times in one call counts the furthest', async ({ db, a }) => {
+    const { at } = await appended(a, 3);
+    await a.call({ p_perspective_completions: [at(2), at(3), at(1)] });
+    expect(await checkpoints(db)).toMatchObject([{ last_version: 3 }]);
+  });
+
+  it('of failure keeps how far it came, the bit Failed and the error', async ({ db, a }) => {
+    const { at } = await appended(a, 3);
+    await a.call({ p_perspective_completions: [at(1)] });
+    await a.call({ p_perspective_failures: [{ ...at(2), error: 'no such column' }] });
+    expect(await checkpoints(db)).toMatchObject([
+      { last_version: 2, status: 16 | Status.Failed, error: 'no such column' },
+    ]);
+  });
+
+  it('of failure at the first event has no event to name', async ({ db, a }) => {
+    const { at } = await appended(a, 1);
+    await a.call({ p_perspective_failures: [{ ...at(1), last_event_id: null, error: 'x' }] });
+    expect(await checkpoints(db)).toMatchObject([{ last_event_id: null, last_version: 0, error: 'x' }]);
+  });
+
+  it('of success after a failure clears it', async ({ db, a }) => {
+    const { at } = await appended(a, 2);
+    await a.call({ p_perspective_failures: [{ ...at(1), error: 'x' }] });
+    await a.call({ p_perspective_completions: [at(2)] });
+    expect(await checkpoints(db)).toMatchObject([{ last_version: 2, status: 16, error: null }]);
+  });
+
+  it('about a success and a failure in one call ends as failed, as far as it came', async ({ db, a }) => {
+    const { at } = await appended(a, 3);
+    await a.call({
+      p_perspective_completions: [at(2)],
+      p_perspective_failures: [{ ...at(2), last_event_id: null, error: 'at the third' }],
+    });
+    expect(await checkpoints(db)).toMatchObject([
+      { last_event_id: at(2).last_event_id, last_version: 2, error: 'at the third' },
+    ]);
+  });
+
+  it('is kept per stream and perspective', async ({ db, a }) => {
+    const { at } = await appended(a, 2);
+    await a.call({ p_perspective_completions: [at(1), { ...at(2), perspective_name: 'totals' }] });
+    expect(await checkpoints(db)).toMatchObject([
+      { perspective_name: 'order-list', last_version: 1 },
+      { perspective_name: 'totals', last_version: 2 },
+    ]);
+  });
+});
