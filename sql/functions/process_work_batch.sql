@@ -80,7 +80,7 @@ begin
   v_inbox_reported := wh_reported_ids(v_inbox_completions, v_inbox_failures, v_inbox_renewed);
   c := wh_open_call(p_instance_id, p_service_name, p_host_name, p_process_id, p_metadata, p_flags, p_partition_count,
     p_max_partitions_per_instance, p_lease_seconds, p_stale_threshold_seconds, p_takeover_seconds,
-    v_outbox_room + v_inbox_room > 0 or v_outbox_renewed <> '{}' or v_inbox_renewed <> '{}');
+    v_outbox_room > 0 or v_inbox_room > 0 or v_outbox_renewed <> '{}' or v_inbox_renewed <> '{}');
 
   -- What was plainly inserted since the last look.
   if v_outbox_room > 0 then
@@ -141,9 +141,9 @@ begin
   if s.inbox_admitted <> '{}' then
     perform wh_admit_inbox(s.inbox_admitted);
   end if;
-  if (v_reports or v_stores) and c.floors_moved_at < c.now - interval '1 second' then
-    perform wh_move_floors_outbox(c.now);
-    perform wh_move_floors_inbox(c.now);
+  if (v_reports or v_stores) and c.noted_at is not null then
+    perform wh_move_floors_outbox(c);
+    perform wh_move_floors_inbox(c);
   end if;
   return query select * from unnest(v_items);
 end

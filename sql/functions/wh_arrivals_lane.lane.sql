@@ -7,7 +7,7 @@ language plpgsql stable
 set enable_hashjoin = off set enable_mergejoin = off
 as $$
 declare
-  v_limit int := least(greatest(2 * p_room, 100), 1000);
+  v_limit int := 2 * least(greatest(p_room, 50), 500);
   v_event_streams uuid[];
   v_arrivals wh_arrival[];
 begin

@@ -1,10 +1,10 @@
 -- Moves the lane's floors, at most once a second: below them no live row is to be found.
--- A row can still appear below a floor when its transaction was running while the floor was noted; so a floor
--- that is noted now takes effect when every transaction of now has ended. (A read-only snapshot, however old,
--- has no transaction id and does not hold it back.) One freak remains: an order number taken before its
--- transaction had an id; so once a minute the look starts from the bottom.
--- Locks: the lane's row, skip locked.
-create or replace function wh_move_floors_{lane}(p_now timestamptz)
+-- A row can still appear below a floor when its transaction was running while the floor was noted. So what is noted
+-- now, before this call had a transaction id, takes effect when every transaction with an earlier id has ended.
+-- (A read-only snapshot, however old, has no transaction id and does not hold it back.) One freak remains: a plain
+-- insert takes its order number a moment before its id; so once a minute the look starts from the bottom.
+-- Locks: the lane's row, skip locked. Reads the heads of three indexes.
+create or replace function wh_move_floors_{lane}(c wh_call)
 returns void
 language plpgsql
 as $$
@@ -12,11 +12,14 @@ declare
   v_lane wh_lanes;
   v_sweeps boolean;
 begin
-  select l.* into v_lane from wh_lanes l where l.lane = '{lane}' and l.moved_at < p_now - interval '1 second' for no key update skip locked;
+  select l.* into v_lane
+  from wh_lanes l
+  where l.lane = '{lane}' and l.moved_at < c.noted_at - interval '1 second'
+  for no key update skip locked;
   if not found or pg_snapshot_xmin(pg_current_snapshot()) < v_lane.horizon then
     return;
   end if;
-  v_sweeps := v_lane.swept_at < p_now - interval '1 minute';
+  v_sweeps := v_lane.swept_at < c.noted_at - interval '1 minute';
   update wh_lanes l
   set admitted_below = least(v_lane.next_admitted_below, (
         select m.sequence_order from wh_{lane} m
@@ -33,11 +36,11 @@ begin
         where s.lane = '{lane}' and s.instance_id is not null
           and s.lease_expiry >= case when v_sweeps then '-infinity' else v_lane.leased_from end
         order by s.lease_expiry limit 1)),
-      next_admitted_below = (select q.last_value from wh_{lane}_sequence_order_seq q),
-      next_from = p_now,
-      horizon = pg_snapshot_xmax(pg_current_snapshot()),
-      moved_at = p_now,
-      swept_at = case when v_sweeps then p_now else l.swept_at end
+      next_admitted_below = c.{lane}_noted,
+      next_from = c.noted_at,
+      horizon = pg_current_xact_id(),
+      moved_at = c.noted_at,
+      swept_at = case when v_sweeps then c.noted_at else l.swept_at end
   where l.lane = '{lane}';
 end
 $$;

@@ -15,11 +15,12 @@ declare
   v_now timestamptz := clock_timestamp();
   v_stale_before timestamptz := v_now - make_interval(secs => p_stale_threshold_seconds);
   v_last_heartbeat timestamptz;
+  v_floors_moved_at timestamptz;
 begin
   select i.last_heartbeat, i.rank, i.others + 1, i.stale, o.admitted_below, o.free_from, o.leased_from,
          n.admitted_below, n.free_from, n.leased_from, least(o.moved_at, n.moved_at)
   into v_last_heartbeat, c.rank, c.instances, c.stale_instances, c.outbox_floor, c.outbox_free_from, c.outbox_leased_from,
-       c.inbox_floor, c.inbox_free_from, c.inbox_leased_from, c.floors_moved_at
+       c.inbox_floor, c.inbox_free_from, c.inbox_leased_from, v_floors_moved_at
   from (
     select max(i.last_heartbeat_at) filter (where i.instance_id = p_instance_id) as last_heartbeat,
            count(*) filter (where i.last_heartbeat_at >= v_stale_before and i.instance_id < p_instance_id) as rank,
@@ -28,6 +29,11 @@ begin
     from wh_service_instances i
   ) i, wh_lanes o, wh_lanes n
   where o.lane = 'outbox' and n.lane = 'inbox';
+  -- For wh_move_floors: as far as these notes reach, whoever writes with a later transaction id writes above them.
+  if v_floors_moved_at < v_now - interval '1 second' and pg_current_xact_id_if_assigned() is null then
+    select v_now, o.last_value, n.last_value into c.noted_at, c.outbox_noted, c.inbox_noted
+    from wh_outbox_sequence_order_seq o, wh_inbox_sequence_order_seq n;
+  end if;
   if v_last_heartbeat is null or p_beats and v_last_heartbeat < v_now - make_interval(secs => least(1.0, p_stale_threshold_seconds / 4.0)) then
     perform wh_beat(p_instance_id, p_service_name, p_host_name, p_process_id, p_metadata, p_partition_count, p_stale_threshold_seconds);
   end if;

@@ -17,7 +17,8 @@ begin
       select r.status, array_agg(r.message_id) as message_ids, bool_or(r.is_bad) as is_bad
       from (
         select c.message_id, bit_or(c.status) as status,
-          bool_or(c.message_id is null or c.status is null or c.status < 0 or c.item - array['message_id', 'status'] <> '{}') as is_bad
+          bool_or(c.message_id is null or c.status is null or c.status < 0
+            or jsonb_typeof(c.item -> 'status') <> 'number' or c.item - array['message_id', 'status'] <> '{}') as is_bad
         from rows from (
           jsonb_to_recordset(p_completions) as (message_id uuid, status int), jsonb_array_elements(p_completions)
         ) as c(message_id, status, item)

@@ -12,20 +12,24 @@ begin
     return '{}';
   end if;
   begin
-    select array_agg(f::wh_failure), bool_or(f.message_id is null or f.completed_status < 0)
+    select array_agg((f.message_id, f.completed_status, f.error, f.retry_after_seconds, f.dead_letter)::wh_failure), bool_or(f.is_bad)
     into v_failures, v_is_bad
     from (
       select distinct on (r.message_id)
-        r.message_id, coalesce(r.completed_status, 0) as completed_status, r.error, r.retry_after_seconds, r.dead_letter
+        r.message_id, coalesce(r.completed_status, 0) as completed_status, r.error, r.retry_after_seconds, r.dead_letter,
+        r.message_id is null or r.completed_status < 0
+          or r.completed_status is not null and jsonb_typeof(r.item -> 'completed_status') <> 'number'
+          or r.error is not null and jsonb_typeof(r.item -> 'error') <> 'string'
+          or r.retry_after_seconds is not null and jsonb_typeof(r.item -> 'retry_after_seconds') <> 'number'
+          or r.dead_letter is not null and jsonb_typeof(r.item -> 'dead_letter') <> 'boolean'
+          or r.item - array['message_id', 'completed_status', 'error', 'retry_after_seconds', 'dead_letter'] <> '{}' as is_bad
       from rows from (
         jsonb_to_recordset(p_failures) as (
-          message_id uuid, completed_status int, error text, retry_after_seconds double precision, dead_letter boolean)
-      ) with ordinality as r(message_id, completed_status, error, retry_after_seconds, dead_letter, ord)
+          message_id uuid, completed_status int, error text, retry_after_seconds double precision, dead_letter boolean),
+        jsonb_array_elements(p_failures)
+      ) with ordinality as r(message_id, completed_status, error, retry_after_seconds, dead_letter, item, ord)
       order by r.message_id, r.ord
     ) f;
-    v_is_bad := v_is_bad or (
-      select bool_or(e.value - array['message_id', 'completed_status', 'error', 'retry_after_seconds', 'dead_letter'] <> '{}')
-      from jsonb_array_elements(p_failures) e);
   exception
     when data_exception then v_is_bad := true;
   end;

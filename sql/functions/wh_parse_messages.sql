@@ -21,7 +21,10 @@ begin
                       m.expected_version, coalesce(m.stream_id, m.message_id),
                       wh_partition(coalesce(m.stream_id, m.message_id), p_partition_count))::wh_new_message),
            bool_or(m.message_id is null or coalesce(m.destination, m.handler_name) is null or m.event_type is null
-                   or m.event_data is null or m.expected_version < 0 or m.item - c_keys <> '{}'),
+                   or m.event_data is null or m.expected_version < 0 or m.item - c_keys <> '{}'
+                   or jsonb_typeof(m.item -> 'event_type') <> 'string' or jsonb_typeof(m.item -> p_target) <> 'string'
+                   or m.is_event is not null and jsonb_typeof(m.item -> 'is_event') <> 'boolean'
+                   or m.expected_version is not null and jsonb_typeof(m.item -> 'expected_version') <> 'number'),
            count(distinct m.message_id),
            coalesce(bool_or(m.is_event and m.stream_id is not null), false),
            coalesce(bool_or(m.scheduled_for is not null), false)
@@ -41,9 +44,7 @@ begin
       'message_id', 'uuid!', p_target, 'text!', 'event_type', 'text!', 'event_data', 'json!', 'metadata', 'json',
       'scope', 'json', 'stream_id', 'uuid', 'is_event', 'boolean', 'scheduled_for', 'timestamptz', 'expected_version', 'version'));
   end if;
-  if r.messages is null then
-    return row('{}', false, false);
-  end if;
+  r.messages := coalesce(r.messages, '{}');
   if v_ids < cardinality(r.messages) then
     r.messages := array(
       select f.message from (

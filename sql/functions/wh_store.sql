@@ -11,6 +11,10 @@ as $$
 begin
   for v_try in 1..20 loop
     begin
+      if v_try > 1 then
+        perform wh_forget_finished_outbox(p_outbox);
+        perform wh_forget_finished_inbox(p_inbox);
+      end if;
       return wh_try_store(c, p_outbox, p_inbox, p_outbox_arrivals, p_inbox_arrivals, p_outbox_room, p_inbox_room,
         p_has_events, p_has_scheduled);
     exception

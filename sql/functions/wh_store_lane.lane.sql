@@ -1,6 +1,6 @@
 -- Stores new messages, in array order, and leases to the caller at once those whose stream it holds for them.
--- A message in a stream that is not open is stored as a plain insert would be: unadmitted. An id that is in the
--- table already is left out. Returns what was leased.
+-- A message in a stream that is not open is stored as a plain insert would be: unadmitted. The id of an unfinished
+-- message is left out. Returns what was leased.
 -- Locks: message rows by message_id; waits for a concurrent call that stores the same id, and fails with
 -- unique_violation when that one commits (see wh_store). Reads by primary key.
 create or replace function wh_store_{lane}(
@@ -33,7 +33,7 @@ begin
 
   with present as (
     select m.message_id from wh_{lane} m
-    where m.message_id = any(array(select n.message_id from unnest(p_messages) n))
+    where m.message_id = any(array(select n.message_id from unnest(p_messages) n)) and m.processed_at is null
   ), placed as (
     select m.*, s.stream_id is not null as admitted, s.fresh,
       s.held and m.ord <= v_last_ord and coalesce(m.ord < b.ord, true) as leased,

@@ -37,7 +37,9 @@ create type wh_call as (
   inbox_floor bigint,
   inbox_free_from timestamptz,
   inbox_leased_from timestamptz,
-  floors_moved_at timestamptz
+  noted_at timestamptz,
+  outbox_noted bigint,
+  inbox_noted bigint
 );
 
 -- A message to store, as parsed; ord is its place in the caller's array.

@@ -1,0 +1,10 @@
+-- Removes finished messages that DebugMode has kept and whose ids are to be stored again. Reads by primary key.
+create or replace function wh_forget_finished_{lane}(p_messages wh_new_message[])
+returns void
+language plpgsql
+as $$
+begin
+  delete from wh_{lane} m
+  where m.message_id = any(array(select n.message_id from unnest(p_messages) n)) and m.processed_at is not null;
+end
+$$;
