@@ -141,7 +141,7 @@ begin
   if s.inbox_admitted <> '{}' then
     perform wh_admit_inbox(s.inbox_admitted);
   end if;
-  if (v_reports or v_stores) and c.noted_at is not null then
+  if (v_reports or v_stores or c.sweeps) and c.noted_at is not null then
     perform wh_move_floors_outbox(c);
     perform wh_move_floors_inbox(c);
   end if;

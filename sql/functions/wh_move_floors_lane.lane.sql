@@ -2,7 +2,8 @@
 -- A row can still appear below a floor when its transaction was running while the floor was noted. So what is noted
 -- now, before this call had a transaction id, takes effect when every transaction with an earlier id has ended.
 -- (A read-only snapshot, however old, has no transaction id and does not hold it back.) One freak remains: a plain
--- insert takes its order number a moment before its id; so once a minute the look starts from the bottom.
+-- insert takes its order number a moment before its id; so once a minute, also in a quiet
+-- system, the look starts from the bottom.
 -- Locks: the lane's row, skip locked. Reads the heads of three indexes.
 create or replace function wh_move_floors_{lane}(c wh_call)
 returns void
@@ -10,7 +11,6 @@ language plpgsql
 as $$
 declare
   v_lane wh_lanes;
-  v_sweeps boolean;
 begin
   select l.* into v_lane
   from wh_lanes l
@@ -19,28 +19,27 @@ begin
   if not found or pg_snapshot_xmin(pg_current_snapshot()) < v_lane.horizon then
     return;
   end if;
-  v_sweeps := v_lane.swept_at < c.noted_at - interval '1 minute';
   update wh_lanes l
   set admitted_below = least(v_lane.next_admitted_below, (
         select m.sequence_order from wh_{lane} m
         where m.partition_number is null and m.processed_at is null
-          and m.sequence_order >= case when v_sweeps then 0 else v_lane.admitted_below end
+          and m.sequence_order >= case when c.sweeps then 0 else v_lane.admitted_below end
         order by m.sequence_order limit 1)),
       free_from = least(v_lane.next_from, (
         select s.available_at from wh_active_streams s
         where s.lane = '{lane}' and s.instance_id is null
-          and s.available_at >= case when v_sweeps then '-infinity' else v_lane.free_from end
+          and s.available_at >= case when c.sweeps then '-infinity' else v_lane.free_from end
         order by s.available_at limit 1)),
       leased_from = least(v_lane.next_from, (
         select s.lease_expiry from wh_active_streams s
         where s.lane = '{lane}' and s.instance_id is not null
-          and s.lease_expiry >= case when v_sweeps then '-infinity' else v_lane.leased_from end
+          and s.lease_expiry >= case when c.sweeps then '-infinity' else v_lane.leased_from end
         order by s.lease_expiry limit 1)),
       next_admitted_below = c.{lane}_noted,
       next_from = c.noted_at,
       horizon = pg_current_xact_id(),
       moved_at = c.noted_at,
-      swept_at = case when v_sweeps then c.noted_at else l.swept_at end
+      swept_at = case when c.sweeps then c.noted_at else l.swept_at end
   where l.lane = '{lane}';
 end
 $$;

@@ -18,9 +18,10 @@ declare
   v_floors_moved_at timestamptz;
 begin
   select i.last_heartbeat, i.rank, i.others + 1, i.stale, o.admitted_below, o.free_from, o.leased_from,
-         n.admitted_below, n.free_from, n.leased_from, least(o.moved_at, n.moved_at)
+         n.admitted_below, n.free_from, n.leased_from, least(o.moved_at, n.moved_at),
+         least(o.swept_at, n.swept_at) < v_now - interval '1 minute'
   into v_last_heartbeat, c.rank, c.instances, c.stale_instances, c.outbox_floor, c.outbox_free_from, c.outbox_leased_from,
-       c.inbox_floor, c.inbox_free_from, c.inbox_leased_from, v_floors_moved_at
+       c.inbox_floor, c.inbox_free_from, c.inbox_leased_from, v_floors_moved_at, c.sweeps
   from (
     select max(i.last_heartbeat_at) filter (where i.instance_id = p_instance_id) as last_heartbeat,
            count(*) filter (where i.last_heartbeat_at >= v_stale_before and i.instance_id < p_instance_id) as rank,

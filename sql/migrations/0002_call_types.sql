@@ -37,6 +37,7 @@ create type wh_call as (
   inbox_floor bigint,
   inbox_free_from timestamptz,
   inbox_leased_from timestamptz,
+  sweeps boolean,
   noted_at timestamptz,
   outbox_noted bigint,
   inbox_noted bigint
