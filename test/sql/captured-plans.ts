@@ -7,6 +7,8 @@ export interface Scan {
   readonly node: string;
   readonly table: string;
   readonly index: string | undefined;
+  /** What the index is searched by; without it the scan reads the index from end to end. */
+  readonly searchedBy: string | undefined;
   /** Rows returned and rows thrown away, over all loops. */
   readonly rowsRead: number;
   readonly statement: string;
@@ -21,6 +23,7 @@ interface PlanNode {
   'Node Type': string;
   'Relation Name'?: string;
   'Index Name'?: string;
+  'Index Cond'?: string;
   'Actual Rows'?: number;
   'Actual Loops'?: number;
   'Rows Removed by Filter'?: number;
@@ -73,6 +76,7 @@ function scansOf(node: PlanNode, statement: string): Scan[] {
     node: node['Node Type'],
     table,
     index: node['Index Name'],
+    searchedBy: node['Index Cond'],
     rowsRead: Math.round(rows * (node['Actual Loops'] ?? 1)),
     statement: statement.replace(/\s+/g, ' ').slice(0, 120),
   };

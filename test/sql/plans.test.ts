@@ -15,7 +15,7 @@ import {
   streams,
 } from '../support/work.js';
 import { analyze, backlogTables, emptyBacklog, fillBacklog, truncateBacklog } from './backlog.js';
-import { type Captured, capture } from './captured-plans.js';
+import { type Captured, capture, type Scan } from './captured-plans.js';
 
 const batch = 50;
 /** A row per item, twice over, and the window of 200 in which admission looks for plain inserts. */
@@ -26,11 +26,19 @@ const small = /^wh_service_instances$|^wh_lanes$|_seq$/;
 let db: TestDatabase;
 let client: pg.Client;
 let a: Instance;
+/** The first column of each index. */
+let leadingColumns: Map<string, string>;
 
 beforeAll(async () => {
   db = await createTestDatabase();
   client = await db.connect();
   a = instance(db, 'a').over(client).with({ p_max_outbox_items: 0, p_max_inbox_items: 0 });
+  const { rows } = await db.pool.query<{ index: string; leading: string }>(
+    `select indexrelid::regclass::text as index, attname as leading
+     from pg_index join pg_attribute on attrelid = indrelid and attnum = indkey[0]
+     where indrelid::regclass::text like 'wh\\_%'`,
+  );
+  leadingColumns = new Map(rows.map(({ index, leading }) => [index, leading]));
   for (const table of backlogTables) {
     await db.pool.query(`alter table ${table} set (autovacuum_enabled = off)`);
   }
@@ -157,15 +165,17 @@ const calls: [string, (lane: Lane) => Promise<Parameters[]>][] = [
 const pagesWhenEmpty = new Map<string, number>();
 
 function expectNarrow({ scans, pages }: Captured, name: string): void {
-  const wide = scans.filter(
-    ({ node, table, rowsRead }) =>
-      !small.test(table) && (node === 'Seq Scan' || node.startsWith('Bitmap') || rowsRead > mostRows),
-  );
-  expect(wide).toEqual([]);
-  // Deeper indexes cost a few pages per row; a whole index of the backlog has hundreds.
-  const most = 3 * (pagesWhenEmpty.get(name) ?? pages) + 10 * batch;
+  expect(scans.filter((scan) => !small.test(scan.table) && isWide(scan))).toEqual([]);
+  // Deeper indexes cost a few pages per row; a table or a whole index of the backlog has hundreds.
+  const most = 4 * (pagesWhenEmpty.get(name) ?? pages) + 10 * batch;
   expect(pages).toBeLessThan(most);
   if (!pagesWhenEmpty.has(name)) pagesWhenEmpty.set(name, pages);
+}
+
+/** On small tables a whole index reads few rows too; but the plan stays when they grow. */
+function isWide({ index, searchedBy, rowsRead }: Scan): boolean {
+  const leading = leadingColumns.get(index ?? '');
+  return rowsRead > mostRows || leading === undefined || !searchedBy?.includes(leading);
 }
 
 interface State {
@@ -203,7 +213,7 @@ const states: State[] = [
   },
 ];
 
-describe.each(states)('$name', ({ empty, prepare }) => {
+describe.each(states.map((state) => [state.name, state] as const))('%s', (_, { empty, prepare }) => {
   beforeAll(prepare, 180_000);
   beforeEach(async () => {
     if (empty) await emptyBacklog(db);
@@ -211,6 +221,8 @@ describe.each(states)('$name', ({ empty, prepare }) => {
 
   describe.each(lanes)('in the %s', (lane) => {
     it.each(calls)('a call %s reads no more than it works on', async (name, parameters) => {
+      // Once before, so that the plans are made and only the work is counted.
+      await a.call(...(await parameters(lane)));
       const parts = await parameters(lane);
       expectNarrow(await capture(client, () => a.call(...parts)), `${name} ${lane}`);
     });
