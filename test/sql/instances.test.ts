@@ -85,6 +85,13 @@ describe.each(lanes)('In the %s', (lane) => {
     );
   });
 
+  it('the work of a stale instance goes to the very call that removes it', async ({ db, a, b }) => {
+    const messages = streams(3);
+    await a.call(lane.stores(...messages));
+    await silence(db, a, 601);
+    expect(ids(await b.call()).sort()).toEqual(ids(messages).sort());
+  });
+
   it('an instance that was removed as stale and comes back has lost its leases and starts anew', async ({
     db,
     a,
