@@ -124,10 +124,21 @@ describe.each(lanes)('Unleased work of the %s', (lane) => {
     await b.call();
     const mine = message({ stream_id: await streamOwnedBy(db, a) });
     await lane.insertPlain(db.pool, mine);
+    const patient = b.with({ p_takeover_seconds: 600 });
+    await patient.call();
+    await letWaitingAge(db, 500);
+    expect(await patient.call()).toEqual([]);
+    await letWaitingAge(db, 100);
+    expect(ids(await patient.call())).toEqual([mine.message_id]);
+  });
+
+  it('has a grace period of five seconds by default', async ({ db, a, b }) => {
+    await a.call();
     await b.call();
-    await letWaitingAge(db, 3);
+    const mine = message({ stream_id: await streamOwnedBy(db, a) });
+    await lane.insertPlain(db.pool, mine);
     expect(await b.call()).toEqual([]);
-    await letWaitingAge(db, 2);
+    await letWaitingAge(db, 5);
     expect(ids(await b.call())).toEqual([mine.message_id]);
   });
 

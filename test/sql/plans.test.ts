@@ -181,7 +181,7 @@ function isWide({ index, searchedBy, rowsRead }: Scan): boolean {
 interface State {
   name: string;
   empty: boolean;
-  prepare(): Promise<void>;
+  prepare: () => Promise<void>;
 }
 
 /** One after the other, on one connection: the plans that it keeps are part of the state. */

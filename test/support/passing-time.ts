@@ -19,7 +19,7 @@ export async function reachSchedule(db: TestDatabase): Promise<void> {
   );
 }
 
-/** The instance has not been heard of for so long. */
+/** The instance was last heard of so long ago; less than zero: its heartbeat will not age during the test. */
 export async function silence(db: TestDatabase, { id }: Instance, seconds: number): Promise<void> {
   await db.pool.query(
     'update wh_service_instances set last_heartbeat_at = clock_timestamp() - make_interval(secs => $2) where instance_id = $1',
