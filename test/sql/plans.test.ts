@@ -3,21 +3,11 @@
 import type pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
-import {
-  expireLeases,
-  type Instance,
-  instance,
-  type Lane,
-  lanes,
-  message,
-  type Parameters,
-  stream,
-  streams,
-} from '../support/work.js';
+import { type Instance, instance, lanes } from '../support/work.js';
 import { analyze, backlogTables, emptyBacklog, fillBacklog, truncateBacklog } from './backlog.js';
 import { type Captured, capture, type Scan } from './captured-plans.js';
+import { batch, calls } from './measured-calls.js';
 
-const batch = 50;
 /** A row per item, twice over, and the window of 200 in which admission looks for plain inserts. */
 const mostRows = 4 * batch + 200;
 /** A row per instance, a row per lane, a sequence: whole is how they are read. */
@@ -44,122 +34,6 @@ beforeAll(async () => {
   }
 });
 afterAll(() => db.drop());
-
-/** Work that the instance holds. */
-const held = (lane: Lane) => a.call(lane.stores(...streams(batch - 10), ...stream(10)), lane.room(batch));
-
-/** Each prepares what it needs and says what to send. */
-const calls: [string, (lane: Lane) => Promise<Parameters[]>][] = [
-  ['without anything to do', async () => []],
-  ['that stores', async (lane) => [lane.stores(...streams(batch - 10), ...stream(10)), lane.room(batch)]],
-  ['that stores without room', async (lane) => [lane.stores(...streams(batch))]],
-  [
-    'that stores into streams it holds',
-    async (lane) => {
-      const work = await held(lane);
-      return [lane.stores(...work.map(({ stream_id }) => message({ stream_id }))), lane.room(batch)];
-    },
-  ],
-  [
-    'that completes and stores into the same streams',
-    async (lane) => {
-      const work = await held(lane);
-      const next = work.map(({ stream_id }) => message({ stream_id }));
-      return [lane.completes(work), lane.stores(...next), lane.room(batch)];
-    },
-  ],
-  ['that completes', async (lane) => [lane.completes(await held(lane))]],
-  ['that completes partly', async (lane) => [lane.completes(await held(lane), lane.partly)]],
-  ['that completes in debug mode', async (lane) => [lane.completes(await held(lane)), { p_flags: 4 }]],
-  ['that releases', async (lane) => [lane.releases(await held(lane))]],
-  ['that fails', async (lane) => [lane.fails(await held(lane))]],
-  ['that gives up', async (lane) => [lane.fails(await held(lane), { dead_letter: true })]],
-  ['that renews', async (lane) => [lane.renews(await held(lane))]],
-  ['that reports what it does not hold', async (lane) => [lane.completes(streams(batch))]],
-  [
-    'that claims',
-    async (lane) => {
-      await a.call(lane.stores(...streams(batch)));
-      return [lane.room(batch), { p_takeover_seconds: 0 }];
-    },
-  ],
-  [
-    'that claims under a cap on partitions',
-    async (lane) => {
-      await a.call(lane.stores(...streams(batch)));
-      return [lane.room(batch), { p_takeover_seconds: 0, p_max_partitions_per_instance: 10_000 }];
-    },
-  ],
-  [
-    'that claims of one deep stream',
-    async (lane) => {
-      await a.call(lane.stores(...stream(batch)));
-      return [lane.room(batch), { p_takeover_seconds: 0 }];
-    },
-  ],
-  [
-    'that reclaims',
-    async (lane) => {
-      await held(lane);
-      await expireLeases(db, a);
-      return [lane.room(batch)];
-    },
-  ],
-  [
-    'that admits plain inserts',
-    async (lane) => {
-      await lane.insertPlain(client, ...streams(batch - 10), ...stream(10));
-      return [lane.room(batch)];
-    },
-  ],
-  [
-    'that admits plainly inserted events',
-    async (lane) => {
-      await lane.insertPlain(client, ...stream(10, { is_event: true }), ...streams(10, { is_event: true }));
-      return [lane.room(batch)];
-    },
-  ],
-  [
-    'that appends events',
-    async (lane) => [
-      lane.stores(...streams(batch, { is_event: true }), ...stream(10, { is_event: true })),
-      lane.room(batch),
-    ],
-  ],
-  [
-    'that appends events at an expected version',
-    async (lane) => [
-      lane.stores(...streams(batch, { is_event: true, expected_version: 0 })),
-      lane.room(batch),
-    ],
-  ],
-  [
-    'that stores again what is there',
-    async (lane) => {
-      const again = lane.stores(...streams(batch));
-      await a.call(again);
-      return [again];
-    },
-  ],
-  [
-    'with reports of receptors and perspectives',
-    async () => [
-      {
-        p_receptor_completions: streams(batch).map(({ message_id }) => ({
-          event_id: message_id,
-          receptor_name: 'mailer',
-          status: 8,
-        })),
-        p_perspective_completions: streams(batch).map(({ message_id, stream_id }) => ({
-          stream_id,
-          perspective_name: 'order-list',
-          last_event_id: message_id,
-          status: 16,
-        })),
-      },
-    ],
-  ],
-];
 
 /** Pages that each call touched while the tables were empty. */
 const pagesWhenEmpty = new Map<string, number>();
@@ -222,8 +96,8 @@ describe.each(states.map((state) => [state.name, state] as const))('%s', (_, { e
   describe.each(lanes)('in the %s', (lane) => {
     it.each(calls)('a call %s reads no more than it works on', async (name, parameters) => {
       // Once before, so that the plans are made and only the work is counted.
-      await a.call(...(await parameters(lane)));
-      const parts = await parameters(lane);
+      await a.call(...(await parameters(lane, a, db)));
+      const parts = await parameters(lane, a, db);
       expectNarrow(await capture(client, () => a.call(...parts)), `${name} ${lane}`);
     });
   });

@@ -1,0 +1,131 @@
+// Every kind of call, each with what it needs prepared: in: an instance, a lane; out: the parameters to send.
+// Used by the plan tests: between them they run every statement of process_work_batch but the removal of stale instances.
+import type { TestDatabase } from '../support/database.js';
+import {
+  expireLeases,
+  type Instance,
+  type Lane,
+  message,
+  type Parameters,
+  stream,
+  streams,
+} from '../support/work.js';
+
+export const batch = 50;
+
+/** Work that the instance holds. */
+const held = (lane: Lane, a: Instance) =>
+  a.call(lane.stores(...streams(batch - 10), ...stream(10)), lane.room(batch));
+
+/** Each prepares what it needs and says what to send. */
+export const calls: [string, (lane: Lane, a: Instance, db: TestDatabase) => Promise<Parameters[]>][] = [
+  ['without anything to do', async () => []],
+  ['that stores', async (lane) => [lane.stores(...streams(batch - 10), ...stream(10)), lane.room(batch)]],
+  ['that stores without room', async (lane) => [lane.stores(...streams(batch))]],
+  [
+    'that stores into streams it holds',
+    async (lane, a) => {
+      const work = await held(lane, a);
+      return [lane.stores(...work.map(({ stream_id }) => message({ stream_id }))), lane.room(batch)];
+    },
+  ],
+  [
+    'that completes and stores into the same streams',
+    async (lane, a) => {
+      const work = await held(lane, a);
+      const next = work.map(({ stream_id }) => message({ stream_id }));
+      return [lane.completes(work), lane.stores(...next), lane.room(batch)];
+    },
+  ],
+  ['that completes', async (lane, a) => [lane.completes(await held(lane, a))]],
+  ['that completes partly', async (lane, a) => [lane.completes(await held(lane, a), lane.partly)]],
+  ['that completes in debug mode', async (lane, a) => [lane.completes(await held(lane, a)), { p_flags: 4 }]],
+  ['that releases', async (lane, a) => [lane.releases(await held(lane, a))]],
+  ['that fails', async (lane, a) => [lane.fails(await held(lane, a))]],
+  ['that gives up', async (lane, a) => [lane.fails(await held(lane, a), { dead_letter: true })]],
+  ['that renews', async (lane, a) => [lane.renews(await held(lane, a))]],
+  ['that reports what it does not hold', async (lane) => [lane.completes(streams(batch))]],
+  [
+    'that claims',
+    async (lane, a) => {
+      await a.call(lane.stores(...streams(batch)));
+      return [lane.room(batch), { p_takeover_seconds: 0 }];
+    },
+  ],
+  [
+    'that claims under a cap on partitions',
+    async (lane, a) => {
+      await a.call(lane.stores(...streams(batch)));
+      return [lane.room(batch), { p_takeover_seconds: 0, p_max_partitions_per_instance: 10_000 }];
+    },
+  ],
+  [
+    'that claims of one deep stream',
+    async (lane, a) => {
+      await a.call(lane.stores(...stream(batch)));
+      return [lane.room(batch), { p_takeover_seconds: 0 }];
+    },
+  ],
+  [
+    'that reclaims',
+    async (lane, a, db) => {
+      await held(lane, a);
+      await expireLeases(db, a);
+      return [lane.room(batch)];
+    },
+  ],
+  [
+    'that admits plain inserts',
+    async (lane, _, db) => {
+      await lane.insertPlain(db.pool, ...streams(batch - 10), ...stream(10));
+      return [lane.room(batch)];
+    },
+  ],
+  [
+    'that admits plainly inserted events',
+    async (lane, _, db) => {
+      await lane.insertPlain(db.pool, ...stream(10, { is_event: true }), ...streams(10, { is_event: true }));
+      return [lane.room(batch)];
+    },
+  ],
+  [
+    'that appends events',
+    async (lane) => [
+      lane.stores(...streams(batch, { is_event: true }), ...stream(10, { is_event: true })),
+      lane.room(batch),
+    ],
+  ],
+  [
+    'that appends events at an expected version',
+    async (lane) => [
+      lane.stores(...streams(batch, { is_event: true, expected_version: 0 })),
+      lane.room(batch),
+    ],
+  ],
+  [
+    'that stores again what is there',
+    async (lane, a) => {
+      const again = lane.stores(...streams(batch));
+      await a.call(again);
+      return [again];
+    },
+  ],
+  [
+    'with reports of receptors and perspectives',
+    async () => [
+      {
+        p_receptor_completions: streams(batch).map(({ message_id }) => ({
+          event_id: message_id,
+          receptor_name: 'mailer',
+          status: 8,
+        })),
+        p_perspective_completions: streams(batch).map(({ message_id, stream_id }) => ({
+          stream_id,
+          perspective_name: 'order-list',
+          last_event_id: message_id,
+          status: 16,
+        })),
+      },
+    ],
+  ],
+];
