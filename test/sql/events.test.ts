@@ -83,7 +83,7 @@ describe.each(lanes)('An event stored in the %s', (lane) => {
     expect(await events(db)).toEqual([]);
   });
 
-  it('is appended at once when the instance has no room, and handed out later', async ({ db, a }) => {
+  it('of an instance without room is appended by the time it is handed out', async ({ db, a }) => {
     const several = stream(3, { is_event: true });
     await a.call(lane.stores(...several), lane.room(0));
     expect(ids(await a.call())).toEqual(ids(several));
