@@ -41,7 +41,8 @@ set jit = off set enable_seqscan = off set enable_bitmapscan = off set plan_cach
 as $$
 declare
   c wh_call;
-  v_items wh_work_item[] := '{}';
+  v_outbox_leased uuid[] := '{}';
+  v_inbox_leased uuid[] := '{}';
   v_outbox_room int := p_max_outbox_items;
   v_inbox_room int := p_max_inbox_items;
   v_outbox wh_parsed;
@@ -61,11 +62,12 @@ declare
   r wh_reported;
   i wh_reported;
   s wh_stored;
+  v_is_sound boolean;
   v_reports boolean;
   v_stores boolean;
 begin
   -- Who calls, and what it says.
-  perform wh_check_limits(p_instance_id, p_service_name, p_host_name, p_process_id, p_flags, p_partition_count,
+  v_is_sound := wh_check_limits(p_instance_id, p_service_name, p_host_name, p_process_id, p_flags, p_partition_count,
     p_max_partitions_per_instance, p_lease_seconds, p_stale_threshold_seconds, p_max_outbox_items, p_max_inbox_items,
     p_max_perspective_items, p_takeover_seconds);
   v_outbox := wh_parse_messages('p_new_outbox_messages', 'destination', p_new_outbox_messages, p_partition_count);
@@ -84,10 +86,10 @@ begin
 
   -- What was plainly inserted since the last look.
   if v_outbox_room > 0 then
-    v_outbox_arrivals := wh_arrivals_outbox(c, v_outbox_room, v_outbox.messages);
+    v_outbox_arrivals := wh_arrivals_outbox(c, v_outbox_room);
   end if;
   if v_inbox_room > 0 then
-    v_inbox_arrivals := wh_arrivals_inbox(c, v_inbox_room, v_inbox.messages);
+    v_inbox_arrivals := wh_arrivals_inbox(c, v_inbox_room);
   end if;
   v_reports := v_outbox_reported <> '{}' or v_inbox_reported <> '{}';
   v_stores := v_outbox.messages <> '{}' or v_inbox.messages <> '{}' or v_outbox_arrivals <> '{}' or v_inbox_arrivals <> '{}';
@@ -105,46 +107,54 @@ begin
     v_inbox_held := wh_lock_reported_inbox(p_instance_id, v_inbox_reported);
     r := wh_report_outbox(c, v_outbox_completions, v_outbox_failures, v_outbox_renewed, v_outbox_reported);
     i := wh_report_inbox(c, v_inbox_completions, v_inbox_failures, v_inbox_renewed, v_inbox_reported);
-    v_items := wh_lost_items('outbox', r.lost) || wh_lost_items('inbox', i.lost);
+    if r.lost <> '{}' or i.lost <> '{}' then
+      return query select * from wh_lost_items('outbox', r.lost) union all select * from wh_lost_items('inbox', i.lost);
+    end if;
   end if;
 
   -- What is new: stored, admitted, appended to the event store; leased at once where the stream is clear.
   if v_stores then
     s := wh_store(c, v_outbox.messages, v_inbox.messages, v_outbox_arrivals, v_inbox_arrivals, v_outbox_room, v_inbox_room,
       v_outbox.has_events or v_inbox.has_events, v_outbox.has_scheduled or v_inbox.has_scheduled);
-    v_items := v_items || s.outbox_items || s.inbox_items;
-    v_outbox_room := v_outbox_room - coalesce(cardinality(s.outbox_items), 0);
-    v_inbox_room := v_inbox_room - coalesce(cardinality(s.inbox_items), 0);
+    v_outbox_leased := coalesce(s.outbox_leased, '{}');
+    v_inbox_leased := coalesce(s.inbox_leased, '{}');
+    v_outbox_room := v_outbox_room - cardinality(v_outbox_leased);
+    v_inbox_room := v_inbox_room - cardinality(v_inbox_leased);
   end if;
 
   -- What becomes of the streams it touched. From here nothing waits.
   if v_outbox_held.stream_ids <> '{}' or s.outbox_unused <> '{}' then
-    perform wh_settle_outbox(c, wh_add_streams(v_outbox_held, s.outbox_unused, c.outbox_floor), r.cooling);
+    perform wh_settle_outbox(c, wh_to_settle(v_outbox_held, s.outbox_busy, s.outbox_unused, c.outbox_floor), r.cooling);
   end if;
   if v_inbox_held.stream_ids <> '{}' or s.inbox_unused <> '{}' then
-    perform wh_settle_inbox(c, wh_add_streams(v_inbox_held, s.inbox_unused, c.inbox_floor), i.cooling);
+    perform wh_settle_inbox(c, wh_to_settle(v_inbox_held, s.inbox_busy, s.inbox_unused, c.inbox_floor), i.cooling);
   end if;
   if c.stale_instances > 0 then
-    perform wh_remove_stale_instances(p_instance_id, p_stale_threshold_seconds);
+    perform wh_remove_stale_instances(c, p_stale_threshold_seconds);
   end if;
 
   -- What it may run now.
   if v_outbox_room > 0 then
-    v_items := v_items || wh_claim_outbox(c, v_outbox_room, s.appended);
+    v_outbox_leased := v_outbox_leased || wh_claim_outbox(c, v_outbox_room, s.appended);
   end if;
   if v_inbox_room > 0 then
-    v_items := v_items || wh_claim_inbox(c, v_inbox_room, s.appended);
+    v_inbox_leased := v_inbox_leased || wh_claim_inbox(c, v_inbox_room, s.appended);
   end if;
-  if s.outbox_admitted <> '{}' then
-    perform wh_admit_outbox(s.outbox_admitted);
+  if v_outbox_arrivals <> '{}' then
+    perform wh_admit_outbox(c, v_outbox_arrivals, s.outbox_admitted);
   end if;
-  if s.inbox_admitted <> '{}' then
-    perform wh_admit_inbox(s.inbox_admitted);
+  if v_inbox_arrivals <> '{}' then
+    perform wh_admit_inbox(c, v_inbox_arrivals, s.inbox_admitted);
   end if;
   if (v_reports or v_stores or c.sweeps) and c.noted_at is not null then
     perform wh_move_floors_outbox(c);
     perform wh_move_floors_inbox(c);
   end if;
-  return query select * from unnest(v_items);
+  if v_outbox_leased <> '{}' then
+    return query select * from wh_items_outbox(v_outbox_leased);
+  end if;
+  if v_inbox_leased <> '{}' then
+    return query select * from wh_items_inbox(v_inbox_leased);
+  end if;
 end
 $$;

@@ -1,21 +1,23 @@
--- Registers the instance, or writes its heartbeat.
--- Locks: its own row, skip locked: a concurrent call of the same instance beats for both.
+-- Registers the instance, or writes its heartbeat. It never waits: when another call of the same instance is just
+-- doing it, that one does it for both.
+-- Locks: its own row, skip locked; for the first registration an advisory lock, if it can be had.
 create or replace function wh_beat(
-  p_instance_id uuid, p_service_name text, p_host_name text, p_process_id int, p_metadata jsonb,
+  p_is_registered boolean, p_instance_id uuid, p_service_name text, p_host_name text, p_process_id int, p_metadata jsonb,
   p_partition_count int, p_stale_threshold_seconds int
 )
 returns void
 language plpgsql
 as $$
 begin
-  update wh_service_instances i
-  set last_heartbeat_at = clock_timestamp(), service_name = p_service_name, host_name = p_host_name, process_id = p_process_id,
-      metadata = coalesce(p_metadata, i.metadata), partition_count = p_partition_count,
-      stale_threshold_seconds = p_stale_threshold_seconds
-  where i.instance_id = (
-    select o.instance_id from wh_service_instances o where o.instance_id = p_instance_id for no key update skip locked
-  );
-  if not found then
+  if p_is_registered then
+    update wh_service_instances i
+    set last_heartbeat_at = clock_timestamp(), service_name = p_service_name, host_name = p_host_name, process_id = p_process_id,
+        metadata = coalesce(p_metadata, i.metadata), partition_count = p_partition_count,
+        stale_threshold_seconds = p_stale_threshold_seconds
+    where i.instance_id = (
+      select o.instance_id from wh_service_instances o where o.instance_id = p_instance_id for no key update skip locked
+    );
+  elsif pg_try_advisory_xact_lock(hashtext('wh_service_instances'), hashtext(p_instance_id::text)) then
     insert into wh_service_instances
       (instance_id, service_name, host_name, process_id, metadata, partition_count, stale_threshold_seconds)
     values (p_instance_id, p_service_name, p_host_name, p_process_id, p_metadata, p_partition_count, p_stale_threshold_seconds)

@@ -12,7 +12,7 @@ begin
   with dead as (
     delete from wh_{lane} m
     using unnest(p_failures) f
-    where m.message_id = f.message_id and m.instance_id = c.instance_id and m.processed_at is null
+    where m.message_id = f.message_id and m.instance_id = c.instance_id
       and coalesce(f.dead_letter, f.retry_after_seconds is null and m.attempts + 1 >= 10)
     returning m.*, f.error as last_error, f.completed_status
   ), buried as (

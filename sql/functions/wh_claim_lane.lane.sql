@@ -1,17 +1,16 @@
--- Leases up to p_room messages to the caller, of streams that are due. Each stream gives its lowest messages, up
+-- Leases up to p_room messages to the caller, of streams that are due, and returns their ids. Each stream gives its lowest messages, up
 -- to the first that has to wait; the streams share the room evenly.
 -- p_appended: plainly inserted events that this call has appended. An event is not handed out before.
 -- Locks: stream rows, skip locked; then their messages, which nobody else touches meanwhile.
 -- Reads by wh_{lane}_stream, from the stream's head, or from the lane's floor where it is lower: a message that was
 -- committed late and is not admitted yet may lie below the head.
 create or replace function wh_claim_{lane}(c wh_call, p_room int, p_appended uuid[])
-returns wh_work_item[]
+returns uuid[]
 language plpgsql
 set enable_hashjoin = off set enable_mergejoin = off
 as $$
 declare
-  v_expired uuid[];
-  v_due uuid[];
+  v_due wh_due := wh_lock_due_streams(c, '{lane}', p_room, c.{lane}_free_from, c.{lane}_leased_from);
   v_message_ids uuid[];
   v_taken uuid[];
   v_heads bigint[];
@@ -20,16 +19,15 @@ declare
   v_until timestamptz[];
   v_emptied uuid[];
 begin
-  select d.expired, d.due into v_expired, v_due from wh_lock_due_streams(c, '{lane}', p_room, c.{lane}_free_from, c.{lane}_leased_from) d;
-  if cardinality(v_due) = 0 then
+  if cardinality(v_due.stream_ids) = 0 then
     return '{}';
   end if;
   -- The streams are locked; a new snapshot shows all that was admitted to them.
   with looked as (
     select k.stream_id, m.message_id, m.sequence_order, m.until,
       bool_or(m.until is not null) over (partition by k.stream_id order by m.sequence_order) as waits
-    from unnest(v_due) as k(stream_id)
-    join wh_active_streams s on s.stream_id = k.stream_id and s.lane = '{lane}'
+    from unnest(v_due.stream_ids) as k(stream_id)
+    join wh_active_streams s on s.stream_id = k.stream_id and (s.lane = '{lane}') is true
     left join lateral (
       select m.message_id, m.sequence_order,
         case when m.is_event and m.stream_id is not null and m.status & 2 = 0 and m.message_id <> all(coalesce(p_appended, '{}'))
@@ -39,7 +37,7 @@ begin
       from wh_{lane} m
       where m.stream_key = s.stream_id and m.sequence_order >= least(s.head, c.{lane}_floor) and m.processed_at is null
       order by m.sequence_order
-      limit greatest(p_room / cardinality(v_due), 1)
+      limit greatest(p_room / cardinality(v_due.stream_ids), 1)
     ) m on true
   ), stream as (
     select l.stream_id, min(l.sequence_order) as head,
@@ -58,8 +56,8 @@ begin
   into v_emptied, v_blocked, v_until, v_taken, v_heads, v_through, v_message_ids
   from stream t;
 
-  if cardinality(v_expired) > 0 then
-    perform wh_release_{lane}(v_expired, coalesce(v_message_ids, '{}'));
+  if v_due.expired <> '{}' then
+    perform wh_release_{lane}(v_due.expired, coalesce(v_message_ids, '{}'));
   end if;
   if v_emptied is not null then
     delete from wh_active_streams s where s.stream_id = any(v_emptied) and s.lane = '{lane}';
@@ -68,14 +66,15 @@ begin
     update wh_active_streams s
     set instance_id = null, lease_expiry = null, held_through = 0, available_at = b.until
     from unnest(v_blocked, v_until) as b(stream_id, until)
-    where s.stream_id = b.stream_id and s.lane = '{lane}';
+    where s.stream_id = b.stream_id and (s.lane = '{lane}') is true;
   end if;
   if v_taken is not null then
     update wh_active_streams s
     set instance_id = c.instance_id, lease_expiry = c.lease_expiry, head = t.head, held_through = t.through
     from unnest(v_taken, v_heads, v_through) as t(stream_id, head, through)
-    where s.stream_id = t.stream_id and s.lane = '{lane}';
+    where s.stream_id = t.stream_id and (s.lane = '{lane}') is true;
+    perform wh_lease_{lane}(c, v_message_ids);
   end if;
-  return case when v_taken is null then '{}' else wh_lease_{lane}(c, v_message_ids) end;
+  return coalesce(v_message_ids, '{}');
 end
 $$;

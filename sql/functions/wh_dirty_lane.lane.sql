@@ -3,24 +3,28 @@
 -- they are looked through, and the fresh streams one by one only when there are many.
 -- Reads by wh_{lane}_stream from the stream's head, or the lane's floor where it is lower (a message that was
 -- committed late and is not admitted yet may lie below the head), and by wh_{lane}_unadmitted from the lane's floor.
-create or replace function wh_dirty_{lane}(p_streams wh_open_stream[], p_floor bigint)
+create or replace function wh_dirty_{lane}(p_streams wh_open_stream[], p_has_known boolean, p_floor bigint)
 returns uuid[]
 language plpgsql stable
 set enable_hashjoin = off set enable_mergejoin = off
 as $$
 declare
   c_few constant int := 200;
-  v_dirty uuid[];
+  v_dirty uuid[] := '{}';
   v_unadmitted uuid[];
 begin
-  v_dirty := array(
-    select s.stream_id
-    from unnest(p_streams) s
-    where s.lane = '{lane}' and s.held and not s.fresh
-      and exists (
+  if p_has_known then
+    v_dirty := array(
+      select s.stream_id
+      from unnest(p_streams) s
+      cross join lateral (
         select 1 from wh_{lane} m
-        where m.stream_key = s.stream_id and m.sequence_order >= least(s.head, p_floor) and m.processed_at is null)
-  );
+        where m.stream_key = s.stream_id and m.sequence_order >= least(s.head, p_floor) and m.processed_at is null
+        limit 1
+      ) f
+      where s.lane = '{lane}' and s.held and not s.fresh
+    );
+  end if;
   v_unadmitted := array(
     select m.stream_key from wh_{lane} m
     where m.partition_number is null and m.processed_at is null and m.sequence_order >= p_floor
@@ -31,10 +35,12 @@ begin
     v_unadmitted := array(
       select s.stream_id
       from unnest(p_streams) s
+      cross join lateral (
+        select 1 from wh_{lane} m
+        where m.stream_key = s.stream_id and m.sequence_order >= p_floor and m.processed_at is null
+        limit 1
+      ) f
       where s.lane = '{lane}' and s.held and s.fresh
-        and exists (
-          select 1 from wh_{lane} m
-          where m.stream_key = s.stream_id and m.sequence_order >= p_floor and m.processed_at is null)
     );
   end if;
   return v_dirty || v_unadmitted;

@@ -14,7 +14,7 @@ begin
     with done as (
       update wh_{lane} m
       set status = m.status | p_status, processed_at = c.now, instance_id = null, lease_expiry = null
-      where m.message_id = any(p_message_ids) and m.instance_id = c.instance_id and m.processed_at is null
+      where m.message_id = any(p_message_ids) and m.instance_id = c.instance_id
         and wh_is_done_{lane}(m.status, p_status)
       returning m.message_id
     )
@@ -22,7 +22,7 @@ begin
   else
     with done as (
       delete from wh_{lane} m
-      where m.message_id = any(p_message_ids) and m.instance_id = c.instance_id and m.processed_at is null
+      where m.message_id = any(p_message_ids) and m.instance_id = c.instance_id
         and wh_is_done_{lane}(m.status, p_status)
       returning m.message_id
     )

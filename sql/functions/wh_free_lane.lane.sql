@@ -30,7 +30,7 @@ begin
       order by m.sequence_order
       limit 1
     ) f
-    where s.stream_id = any(p_stream_ids) and s.lane = '{lane}' and s.instance_id = c.instance_id
+    where s.stream_id = any(p_stream_ids) and s.lane = '{lane}'
   )
   select array_agg(l.stream_id), array_agg(l.head), array_agg(l.scheduled_for), array_agg(l.stream_id) filter (where l.held_until <= c.now)
   into v_freed, v_heads, v_scheduled, v_forgotten
@@ -45,6 +45,6 @@ begin
   set instance_id = null, lease_expiry = null, head = f.head, held_through = 0,
       available_at = greatest(f.scheduled_for, case when s.stream_id = any(p_cooling) then c.now + interval '1 microsecond' else c.now end)
   from unnest(v_freed, v_heads, v_scheduled) as f(stream_id, head, scheduled_for)
-  where s.stream_id = f.stream_id and s.lane = '{lane}';
+  where s.stream_id = f.stream_id and (s.lane = '{lane}') is true;
 end
 $$;

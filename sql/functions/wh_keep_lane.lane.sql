@@ -11,7 +11,7 @@ begin
   with kept as (
     update wh_{lane} m
     set status = m.status | p_status, instance_id = null, lease_expiry = null
-    where m.message_id = any(p_message_ids) and m.instance_id = c.instance_id and m.processed_at is null
+    where m.message_id = any(p_message_ids) and m.instance_id = c.instance_id
     returning m.message_id, m.stream_key
   )
   select array_agg(k.message_id), array_agg(k.stream_key) into r from kept k;

@@ -3,12 +3,13 @@
 -- Locks: stream rows, skip locked: it never waits.
 -- Reads by wh_active_streams_leased and wh_active_streams_free, from the lane's floors.
 create or replace function wh_lock_due_streams(
-  c wh_call, p_lane text, p_room int, p_free_from timestamptz, p_leased_from timestamptz,
-  out expired uuid[], out due uuid[]
+  c wh_call, p_lane text, p_room int, p_free_from timestamptz, p_leased_from timestamptz
 )
+returns wh_due
 language plpgsql
 as $$
 declare
+  r wh_due;
   v_capped_to int[];
   v_partitions int[];
   v_free uuid[];
@@ -18,7 +19,7 @@ begin
     v_capped_to := wh_held_partitions(c);
     v_capped_to := case when cardinality(v_capped_to) >= c.max_partitions then v_capped_to end;
   end if;
-  select coalesce(array_agg(e.stream_id), '{}'), array_agg(e.partition_number) into expired, v_partitions
+  select coalesce(array_agg(e.stream_id), '{}'), array_agg(e.partition_number) into r.expired, v_partitions
   from (
     select s.stream_id, s.partition_number
     from wh_active_streams s
@@ -39,18 +40,19 @@ begin
            or s.available_at <= c.now - make_interval(secs => c.takeover_seconds::double precision))
       and (v_capped_to is null or s.partition_number = any(v_capped_to))
     order by s.available_at
-    limit p_room - cardinality(expired)
+    limit p_room - cardinality(r.expired)
     for no key update skip locked
   ) f;
-  due := expired || v_free;
+  r.stream_ids := r.expired || v_free;
   if c.max_partitions is not null then
     v_partitions := v_partitions || v_free_partitions;
     v_capped_to := wh_partitions_with_room(c, v_partitions);
-    due := array(
-      select d.stream_id from unnest(due, v_partitions) as d(stream_id, partition_number)
+    r.stream_ids := array(
+      select d.stream_id from unnest(r.stream_ids, v_partitions) as d(stream_id, partition_number)
       where d.partition_number = any(v_capped_to)
     );
-    expired := array(select unnest(expired) intersect select unnest(due));
+    r.expired := array(select unnest(r.expired) intersect select unnest(r.stream_ids));
   end if;
+  return r;
 end
 $$;

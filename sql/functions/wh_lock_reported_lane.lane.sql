@@ -10,7 +10,9 @@ as $$
 declare
   r wh_held;
 begin
-  select array_agg(l.stream_id), array_agg(l.head) into r
+  select array_agg(l.stream_id) filter (where l.instance_id = p_instance_id),
+         array_agg(l.head) filter (where l.instance_id = p_instance_id)
+  into r
   from (
     select s.stream_id, s.head, s.instance_id
     from wh_active_streams s
@@ -19,8 +21,7 @@ begin
       and s.lane = '{lane}'
     order by s.stream_id
     for no key update
-  ) l
-  where l.instance_id = p_instance_id;
+  ) l;
   return r;
 end
 $$;

@@ -10,7 +10,7 @@ begin
   set head = a.head,
       available_at = case when s.instance_id is null then least(s.available_at, c.now) else s.available_at end
   from (select u.stream_key, min(u.sequence_order) as head from unnest(p_arrivals) u group by u.stream_key) a
-  where s.stream_id = a.stream_key and s.lane = p_lane
+  where s.stream_id = a.stream_key and (s.lane = p_lane) is true
     and s.head > a.head;
 end
 $$;

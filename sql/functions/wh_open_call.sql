@@ -1,8 +1,8 @@
 -- Puts together what every step needs to know of the call, in one look at the instances and the lanes, and has
 -- the heartbeat written when it has aged (a second, less under a short stale threshold): a row that is updated in
 -- every call leaves a dead version per call to every later reader while an old snapshot is open.
--- A call that neither asks for work nor renews may belong to a handler's long transaction: it does not beat, so it
--- holds no lock on the instance's row. The time of the call is taken later, by wh_take_time.
+-- A call that neither asks for work nor renews may belong to a handler's long transaction: it neither beats nor
+-- moves floors, so it holds no lock on those rows. The time of the call is taken later, by wh_take_time.
 create or replace function wh_open_call(
   p_instance_id uuid, p_service_name text, p_host_name text, p_process_id int, p_metadata jsonb, p_flags int,
   p_partition_count int, p_max_partitions int, p_lease_seconds int, p_stale_threshold_seconds int, p_takeover_seconds numeric, p_beats boolean
@@ -18,10 +18,12 @@ declare
   v_floors_moved_at timestamptz;
 begin
   select i.last_heartbeat, i.rank, i.others + 1, i.stale, o.admitted_below, o.free_from, o.leased_from,
+         case when o.admit_from_until > v_now then greatest(o.admit_from, o.admitted_below) else o.admitted_below end,
+         case when n.admit_from_until > v_now then greatest(n.admit_from, n.admitted_below) else n.admitted_below end,
          n.admitted_below, n.free_from, n.leased_from, least(o.moved_at, n.moved_at),
          least(o.swept_at, n.swept_at) < v_now - interval '1 minute'
   into v_last_heartbeat, c.rank, c.instances, c.stale_instances, c.outbox_floor, c.outbox_free_from, c.outbox_leased_from,
-       c.inbox_floor, c.inbox_free_from, c.inbox_leased_from, v_floors_moved_at, c.sweeps
+       c.outbox_admit_from, c.inbox_admit_from, c.inbox_floor, c.inbox_free_from, c.inbox_leased_from, v_floors_moved_at, c.sweeps
   from (
     select max(i.last_heartbeat_at) filter (where i.instance_id = p_instance_id) as last_heartbeat,
            count(*) filter (where i.last_heartbeat_at >= v_stale_before and i.instance_id < p_instance_id) as rank,
@@ -31,12 +33,12 @@ begin
   ) i, wh_lanes o, wh_lanes n
   where o.lane = 'outbox' and n.lane = 'inbox';
   -- For wh_move_floors: as far as these notes reach, whoever writes with a later transaction id writes above them.
-  if v_floors_moved_at < v_now - interval '1 second' and pg_current_xact_id_if_assigned() is null then
+  if p_beats and v_floors_moved_at < v_now - interval '1 second' and pg_current_xact_id_if_assigned() is null then
     select v_now, o.last_value, n.last_value into c.noted_at, c.outbox_noted, c.inbox_noted
     from wh_outbox_sequence_order_seq o, wh_inbox_sequence_order_seq n;
   end if;
   if v_last_heartbeat is null or p_beats and v_last_heartbeat < v_now - make_interval(secs => least(1.0, p_stale_threshold_seconds / 4.0)) then
-    perform wh_beat(p_instance_id, p_service_name, p_host_name, p_process_id, p_metadata, p_partition_count, p_stale_threshold_seconds);
+    perform wh_beat(v_last_heartbeat is not null, p_instance_id, p_service_name, p_host_name, p_process_id, p_metadata, p_partition_count, p_stale_threshold_seconds);
   end if;
   c.instance_id := p_instance_id;
   c.lease_seconds := p_lease_seconds;

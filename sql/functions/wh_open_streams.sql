@@ -10,7 +10,7 @@ create or replace function wh_open_streams(
   p_outbox_arrivals wh_arrival[], p_inbox_arrivals wh_arrival[],
   p_outbox_room int, p_inbox_room int, p_partitions int[]
 )
-returns wh_open_stream[]
+returns wh_opened
 language plpgsql
 set enable_nestloop = off
 as $$
@@ -20,7 +20,7 @@ declare
   v_known_inbox uuid[];
 begin
   with wanted as (
-    select w.lane, w.stream_id, w.partition_number, w.ord, w.available_at,
+    select w.lane, w.stream_id, w.partition_number, w.ord, w.scheduled_ord, w.available_at,
       least(w.head, case w.lane when 'outbox' then c.outbox_floor else c.inbox_floor end) as head,
       -- Held: nothing arrived before it, its first message is not scheduled for later, there is room for it.
       w.ord between 1 and case w.lane when 'outbox' then p_outbox_room else p_inbox_room end
@@ -50,7 +50,7 @@ begin
     insert into wh_active_streams (stream_id, lane, partition_number, instance_id, lease_expiry, available_at, head, held_through)
     select w.stream_id, w.lane, w.partition_number,
       case when w.held then c.instance_id end, case when w.held then c.lease_expiry end,
-      case when w.held or w.ord = 0 then c.now else coalesce(w.available_at, c.now) end,
+      case when w.ord = w.scheduled_ord then w.available_at else c.now end,
       w.head, case when w.held then 9223372036854775807 else 0 end
     from wanted w
     left join known k on k.lane = w.lane and k.stream_id = w.stream_id
@@ -66,8 +66,8 @@ begin
     join wanted w on w.lane = k.lane and w.stream_id = k.stream_id
   ) k;
 
-  return coalesce(v_fresh, '{}')
-    || wh_lock_known_streams(c, 'outbox', v_known_outbox)
-    || wh_lock_known_streams(c, 'inbox', v_known_inbox);
+  return row(
+    coalesce(v_fresh, '{}') || wh_lock_known_streams(c, 'outbox', v_known_outbox) || wh_lock_known_streams(c, 'inbox', v_known_inbox),
+    v_known_outbox is not null or v_known_inbox is not null)::wh_opened;
 end
 $$;

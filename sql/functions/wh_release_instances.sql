@@ -1,7 +1,7 @@
--- Frees every stream that these instances hold, with the leases on its messages.
+-- Frees every stream that these instances hold, to be claimed from the given time, with the leases on its messages.
 -- Locks: stream rows, skip locked: one that is locked is being reported on or taken over at this moment.
 -- Reads the streams by wh_active_streams_leased (all leases, a rare step) and their messages by stream.
-create or replace function wh_release_instances(p_instance_ids uuid[])
+create or replace function wh_release_instances(p_instance_ids uuid[], p_available_at timestamptz)
 returns int
 language plpgsql
 set enable_hashjoin = off set enable_mergejoin = off
@@ -18,9 +18,9 @@ begin
     for no key update skip locked
   ), freed as (
     update wh_active_streams s
-    set instance_id = null, lease_expiry = null, available_at = clock_timestamp()
+    set instance_id = null, lease_expiry = null, available_at = p_available_at
     from held h
-    where s.stream_id = h.stream_id and s.lane = h.lane
+    where s.stream_id = h.stream_id and (s.lane = h.lane) is true
     returning s.stream_id, s.lane
   )
   select array_agg(f.stream_id) filter (where f.lane = 'outbox'), array_agg(f.stream_id) filter (where f.lane = 'inbox')

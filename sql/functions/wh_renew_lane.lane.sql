@@ -10,13 +10,13 @@ begin
   with renewed as (
     update wh_{lane} m
     set lease_expiry = greatest(m.lease_expiry, c.lease_expiry)
-    where m.message_id = any(p_message_ids) and m.instance_id = c.instance_id and m.processed_at is null
+    where m.message_id = any(p_message_ids) and m.instance_id = c.instance_id
     returning m.message_id, m.stream_key
   )
   select array_agg(n.message_id), array_agg(distinct n.stream_key) into r from renewed n;
   update wh_active_streams s
   set lease_expiry = greatest(s.lease_expiry, c.lease_expiry)
-  where s.stream_id = any(r.stream_ids) and s.lane = '{lane}' and s.instance_id = c.instance_id;
+  where s.stream_id = any(r.stream_ids) and (s.lane = '{lane}') is true;
   return r.message_ids;
 end
 $$;

@@ -11,12 +11,18 @@ as $$
 declare
   v_emptied uuid[];
 begin
+  if p_held.stream_ids is null then
+    return;
+  end if;
   v_emptied := array(
     select k.stream_id
     from unnest(p_held.stream_ids, p_held.heads) as k(stream_id, head)
-    where not exists (
-      select 1 from wh_{lane} m
-      where m.stream_key = k.stream_id and m.sequence_order >= least(k.head, c.{lane}_floor) and m.processed_at is null)
+    left join lateral (
+      select m.sequence_order from wh_{lane} m
+      where m.stream_key = k.stream_id and m.sequence_order >= least(k.head, c.{lane}_floor) and m.processed_at is null
+      limit 1
+    ) f on true
+    where f.sequence_order is null
   );
   if v_emptied <> '{}' then
     delete from wh_active_streams s where s.stream_id = any(v_emptied) and s.lane = '{lane}';

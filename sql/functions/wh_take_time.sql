@@ -4,9 +4,11 @@ create or replace function wh_take_time(c wh_call, p_writes boolean)
 returns wh_call
 language plpgsql
 as $$
+declare
+  v_transaction_id xid8;
 begin
   if p_writes then
-    perform pg_current_xact_id();
+    v_transaction_id := pg_current_xact_id();
   end if;
   c.now := clock_timestamp();
   c.lease_expiry := c.now + make_interval(secs => c.lease_seconds);

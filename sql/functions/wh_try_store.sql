@@ -1,5 +1,5 @@
--- One try of wh_store: stores new messages and admits plainly inserted ones, in both lanes: inbox duplicates out, stream rows opened,
--- version rows taken, messages inserted (and leased where the stream is clear), events appended.
+-- One try of wh_store: stores new messages and admits plainly inserted ones, in both lanes. Inbox duplicates out,
+-- stream rows opened, version rows taken, messages inserted (and leased where the stream is clear), events appended.
 -- A lane without room opens no stream: what is stored there is left as a plain insert would be, so a call in an
 -- application's long transaction holds nobody up.
 -- Locks: as the steps it calls say, in the order in which it calls them.
@@ -16,10 +16,11 @@ declare
   v_outbox_opening wh_new_message[] := case when p_outbox_room > 0 then p_outbox else '{}' end;
   v_inbox_opening wh_new_message[] := case when p_inbox_room > 0 then v_inbox else '{}' end;
   v_partitions int[];
-  v_opened wh_open_stream[];
+  v_opened wh_opened;
   v_streams wh_open_stream[];
   v_versions wh_stream_version[] := '{}';
   v_deferred uuid[] := '{}';
+  v_behind uuid[] := '{}';
   v_dirty_outbox uuid[] := '{}';
   v_dirty_inbox uuid[] := '{}';
 begin
@@ -28,36 +29,48 @@ begin
   end if;
   v_opened := wh_open_streams(c, v_outbox_opening, v_inbox_opening, p_outbox_arrivals, p_inbox_arrivals, p_outbox_room,
     p_inbox_room, v_partitions);
-  v_streams := v_opened;
-  r.outbox_admitted := wh_admissible('outbox', p_outbox_arrivals, v_streams);
-  r.inbox_admitted := wh_admissible('inbox', p_inbox_arrivals, v_streams);
-  if p_has_events or cardinality(r.outbox_admitted) + cardinality(r.inbox_admitted) > 0 then
-    select e.versions, e.deferred into v_versions, v_deferred from wh_open_events(v_streams, p_outbox, v_inbox, r.outbox_admitted || r.inbox_admitted) e;
+  v_streams := v_opened.streams;
+  r.outbox_admitted := wh_admissible_outbox(c, p_outbox_arrivals, v_streams);
+  r.inbox_admitted := wh_admissible_inbox(c, p_inbox_arrivals, v_streams);
+  if p_has_events then
+    v_behind := wh_new_behind_outbox(c, v_outbox_opening, p_outbox_arrivals, p_outbox_room)
+      || wh_new_behind_inbox(c, v_inbox_opening, p_inbox_arrivals, p_inbox_room);
+  end if;
+  if p_has_events or r.outbox_admitted <> '{}' or r.inbox_admitted <> '{}' then
+    select e.versions, e.deferred into v_versions, v_deferred
+    from wh_open_events(v_streams, wh_without(p_outbox, v_behind), wh_without(v_inbox, v_behind), r.outbox_admitted || r.inbox_admitted) e;
   end if;
 
   -- Only in a clear stream, with nothing else unfinished, may a new message be leased at once.
   if cardinality(v_outbox_opening) > 0 then
-    v_dirty_outbox := wh_dirty_outbox(v_streams, c.outbox_floor);
+    v_dirty_outbox := wh_dirty_outbox(v_streams, v_opened.has_known, c.outbox_floor);
   end if;
   if cardinality(v_inbox_opening) > 0 then
-    v_dirty_inbox := wh_dirty_inbox(v_streams, c.inbox_floor);
+    v_dirty_inbox := wh_dirty_inbox(v_streams, v_opened.has_known, c.inbox_floor);
   end if;
   if cardinality(v_dirty_outbox) + cardinality(v_dirty_inbox) + cardinality(v_deferred) > 0 then
     v_streams := wh_usable_streams(v_streams, v_dirty_outbox, v_dirty_inbox, v_deferred);
-    r.outbox_admitted := wh_admissible('outbox', r.outbox_admitted, v_streams);
-    r.inbox_admitted := wh_admissible('inbox', r.inbox_admitted, v_streams);
+    r.outbox_admitted := wh_admissible_outbox(c, r.outbox_admitted, v_streams);
+    r.inbox_admitted := wh_admissible_inbox(c, r.inbox_admitted, v_streams);
+  end if;
+  if v_behind <> '{}' then
+    v_streams := wh_usable_streams(v_streams, '{}', '{}', v_behind);
   end if;
 
   if cardinality(p_outbox) > 0 then
-    r.outbox_items := wh_store_outbox(c, p_outbox, v_streams, p_outbox_room, p_has_scheduled);
-    r.outbox_unused := wh_unused_streams('outbox', v_opened, cardinality(p_outbox), r.outbox_items);
+    r.outbox_leased := wh_store_outbox(c, p_outbox, v_streams, p_outbox_room, p_has_scheduled);
+    r.outbox_unused := wh_unused_streams('outbox', v_opened.streams, p_outbox, r.outbox_leased);
   end if;
   if cardinality(v_inbox) > 0 then
-    r.inbox_items := wh_store_inbox(c, v_inbox, v_streams, p_inbox_room, p_has_scheduled);
-    r.inbox_unused := wh_unused_streams('inbox', v_opened, cardinality(v_inbox), r.inbox_items);
+    r.inbox_leased := wh_store_inbox(c, v_inbox, v_streams, p_inbox_room, p_has_scheduled);
+    r.inbox_unused := wh_unused_streams('inbox', v_opened.streams, v_inbox, r.inbox_leased);
+  end if;
+  if v_opened.has_known then
+    r.outbox_busy := wh_keep_streams(c, 'outbox', v_streams, p_outbox, r.outbox_leased);
+    r.inbox_busy := wh_keep_streams(c, 'inbox', v_streams, v_inbox, r.inbox_leased);
   end if;
   if v_versions <> '{}' then
-    r.appended := wh_append_events(v_versions, p_outbox, v_inbox, r.outbox_admitted, r.inbox_admitted);
+    r.appended := wh_append_events(v_versions, wh_without(p_outbox, v_behind), wh_without(v_inbox, v_behind), r.outbox_admitted, r.inbox_admitted);
   end if;
   if r.outbox_admitted <> '{}' then
     perform wh_lower_heads(c, 'outbox', r.outbox_admitted);

@@ -103,7 +103,10 @@ create table wh_lanes (
   next_from timestamptz not null default '-infinity',
   horizon xid8 not null default '0',
   moved_at timestamptz not null default '-infinity',
-  swept_at timestamptz not null default '-infinity'
+  swept_at timestamptz not null default '-infinity',
+  -- Until then, admission goes on from here: what lies before belongs to streams that somebody has locked.
+  admit_from bigint not null default 0,
+  admit_from_until timestamptz not null default '-infinity'
 ) with (fillfactor = 50);
 
 insert into wh_lanes (lane) values ('outbox'), ('inbox');

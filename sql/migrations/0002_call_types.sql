@@ -32,9 +32,11 @@ create type wh_call as (
   takeover_seconds numeric,
   max_partitions int,
   outbox_floor bigint,
+  outbox_admit_from bigint,
   outbox_free_from timestamptz,
   outbox_leased_from timestamptz,
   inbox_floor bigint,
+  inbox_admit_from bigint,
   inbox_free_from timestamptz,
   inbox_leased_from timestamptz,
   sweeps boolean,
@@ -92,6 +94,9 @@ create type wh_open_stream as (
   held_through bigint
 );
 
+-- The streams that a call has opened or locked; whether there are some that existed before.
+create type wh_opened as (streams wh_open_stream[], has_known boolean);
+
 create type wh_stream_version as (stream_id uuid, version bigint);
 
 -- Streams of one lane that the caller holds, each with its head.
@@ -107,10 +112,13 @@ create type wh_kept as (message_ids uuid[], stream_ids uuid[]);
 -- The messages to store, as parsed, and whether there are events or scheduled ones among them.
 create type wh_parsed as (messages wh_new_message[], has_events boolean, has_scheduled boolean);
 
--- What a call's storing came to, by lane: items leased at once, streams made in vain, arrivals to mark as
--- admitted; and the arrivals that were appended to the event store.
+-- What a call's storing came to, by lane: messages leased at once, streams made in vain, streams held before and
+-- busy again, arrivals to mark as admitted; and the arrivals that were appended to the event store.
 create type wh_stored as (
-  outbox_items wh_work_item[], outbox_unused uuid[], outbox_admitted wh_arrival[],
-  inbox_items wh_work_item[], inbox_unused uuid[], inbox_admitted wh_arrival[],
+  outbox_leased uuid[], outbox_unused uuid[], outbox_busy uuid[], outbox_admitted wh_arrival[],
+  inbox_leased uuid[], inbox_unused uuid[], inbox_busy uuid[], inbox_admitted wh_arrival[],
   appended uuid[]
 );
+
+-- Streams of one lane that the caller may take now: all, and those among them whose lease has run out.
+create type wh_due as (stream_ids uuid[], expired uuid[]);

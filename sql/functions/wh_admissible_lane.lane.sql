@@ -1,0 +1,25 @@
+-- Of these arrivals: those whose stream the call has opened or locked, and, where admission goes on from a later
+-- place, without events that would overtake earlier ones of their stream.
+create or replace function wh_admissible_{lane}(c wh_call, p_arrivals wh_arrival[], p_streams wh_open_stream[])
+returns wh_arrival[]
+language plpgsql stable
+set enable_nestloop = off
+as $$
+declare
+  v_behind uuid[] := '{}';
+begin
+  if p_arrivals = '{}' then
+    return p_arrivals;
+  end if;
+  if c.{lane}_admit_from > c.{lane}_floor then
+    v_behind := wh_behind_{lane}(c, array(select distinct a.stream_key from unnest(p_arrivals) a where a.appends), p_arrivals, false);
+  end if;
+  return array(
+    select a::wh_arrival
+    from unnest(p_arrivals) a
+    join unnest(p_streams) s on s.lane = '{lane}' and s.stream_id = a.stream_key
+    where a.stream_key <> all(v_behind)
+    order by a.sequence_order
+  );
+end
+$$;
