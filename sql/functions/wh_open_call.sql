@@ -18,8 +18,8 @@ declare
   v_floors_moved_at timestamptz;
 begin
   select i.last_heartbeat, i.rank, i.others + 1, i.stale, o.admitted_below, o.free_from, o.leased_from,
-         case when o.admit_from_until > v_now then greatest(o.admit_from, o.admitted_below) else o.admitted_below end,
-         case when n.admit_from_until > v_now then greatest(n.admit_from, n.admitted_below) else n.admitted_below end,
+         case when oa.until > v_now then greatest(oa.admit_from, o.admitted_below) else o.admitted_below end,
+         case when na.until > v_now then greatest(na.admit_from, n.admitted_below) else n.admitted_below end,
          n.admitted_below, n.free_from, n.leased_from, least(o.moved_at, n.moved_at),
          least(o.swept_at, n.swept_at) < v_now - interval '1 minute'
   into v_last_heartbeat, c.rank, c.instances, c.stale_instances, c.outbox_floor, c.outbox_free_from, c.outbox_leased_from,
@@ -30,8 +30,8 @@ begin
            count(*) filter (where i.last_heartbeat_at >= v_stale_before and i.instance_id <> p_instance_id) as others,
            count(*) filter (where i.last_heartbeat_at < v_stale_before and i.instance_id <> p_instance_id) as stale
     from wh_service_instances i
-  ) i, wh_lanes o, wh_lanes n
-  where o.lane = 'outbox' and n.lane = 'inbox';
+  ) i, wh_lanes o, wh_lanes n, wh_admission oa, wh_admission na
+  where o.lane = 'outbox' and n.lane = 'inbox' and oa.lane = 'outbox' and na.lane = 'inbox';
   -- For wh_move_floors: as far as these notes reach, whoever writes with a later transaction id writes above them.
   if p_beats and v_floors_moved_at < v_now - interval '1 second' and pg_current_xact_id_if_assigned() is null then
     select v_now, o.last_value, n.last_value into c.noted_at, c.outbox_noted, c.inbox_noted

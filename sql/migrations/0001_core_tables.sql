@@ -103,13 +103,20 @@ create table wh_lanes (
   next_from timestamptz not null default '-infinity',
   horizon xid8 not null default '0',
   moved_at timestamptz not null default '-infinity',
-  swept_at timestamptz not null default '-infinity',
-  -- Until then, admission goes on from here: what lies before belongs to streams that somebody has locked.
-  admit_from bigint not null default 0,
-  admit_from_until timestamptz not null default '-infinity'
+  swept_at timestamptz not null default '-infinity'
 ) with (fillfactor = 50);
 
 insert into wh_lanes (lane) values ('outbox'), ('inbox');
+
+-- Where admission goes on for a moment, because what lies before belongs to streams that somebody has locked.
+-- Apart from wh_lanes, whose rows an open transaction may have locked too.
+create table wh_admission (
+  lane text collate "C" primary key,
+  admit_from bigint not null default 0,
+  until timestamptz not null default '-infinity'
+) with (fillfactor = 50);
+
+insert into wh_admission (lane) values ('outbox'), ('inbox');
 
 create sequence wh_event_sequence;
 
