@@ -63,6 +63,7 @@ declare
   i wh_reported;
   s wh_stored;
   v_is_sound boolean;
+  v_emptied int;
   v_reports boolean;
   v_stores boolean;
 begin
@@ -124,10 +125,10 @@ begin
 
   -- What becomes of the streams it touched. From here nothing waits.
   if v_outbox_held.stream_ids <> '{}' or s.outbox_unused <> '{}' then
-    perform wh_settle_outbox(c, wh_to_settle(v_outbox_held, s.outbox_busy, s.outbox_unused, c.outbox_floor), r.cooling);
+    v_emptied := wh_settle_outbox(c, wh_to_settle(v_outbox_held, s.outbox_busy, s.outbox_unused, c.outbox_floor), r.cooling);
   end if;
   if v_inbox_held.stream_ids <> '{}' or s.inbox_unused <> '{}' then
-    perform wh_settle_inbox(c, wh_to_settle(v_inbox_held, s.inbox_busy, s.inbox_unused, c.inbox_floor), i.cooling);
+    v_emptied := wh_settle_inbox(c, wh_to_settle(v_inbox_held, s.inbox_busy, s.inbox_unused, c.inbox_floor), i.cooling);
   end if;
   if c.stale_instances > 0 then
     perform wh_remove_stale_instances(c, p_stale_threshold_seconds);
@@ -151,10 +152,20 @@ begin
     perform wh_move_floors_inbox(c);
   end if;
   if v_outbox_leased <> '{}' then
-    return query select * from wh_items_outbox(v_outbox_leased);
+    return query
+    select 'outbox', m.message_id, m.stream_id, m.partition_number, m.destination, m.event_type, m.event_data, m.metadata,
+      m.scope, m.status, m.flags, m.attempts, m.sequence_order, m.lease_expiry
+    from wh_outbox m
+    where m.message_id = any(v_outbox_leased)
+    order by m.sequence_order;
   end if;
   if v_inbox_leased <> '{}' then
-    return query select * from wh_items_inbox(v_inbox_leased);
+    return query
+    select 'inbox', m.message_id, m.stream_id, m.partition_number, m.handler_name, m.event_type, m.event_data, m.metadata,
+      m.scope, m.status, m.flags, m.attempts, m.sequence_order, m.lease_expiry
+    from wh_inbox m
+    where m.message_id = any(v_inbox_leased)
+    order by m.sequence_order;
   end if;
 end
 $$;

@@ -10,6 +10,9 @@ as $$
 declare
   r wh_held;
 begin
+  if p_message_ids = '{}' then
+    return r;
+  end if;
   select array_agg(l.stream_id) filter (where l.instance_id = p_instance_id),
          array_agg(l.head) filter (where l.instance_id = p_instance_id)
   into r

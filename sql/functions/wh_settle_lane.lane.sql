@@ -2,9 +2,9 @@
 -- held, the stream is free again; something held, the row stays untouched.
 -- The rows were locked by an earlier statement, so this one sees every message that was admitted under the lock
 -- before; one committed later is not admitted yet and will open the stream anew. Nothing is stranded.
--- Reads by wh_{lane}_stream, from the stream's head or the lane's floor.
+-- Returns how many went. Reads by wh_{lane}_stream, from the stream's head or the lane's floor.
 create or replace function wh_settle_{lane}(c wh_call, p_held wh_held, p_cooling uuid[])
-returns void
+returns int
 language plpgsql
 set enable_hashjoin = off set enable_mergejoin = off
 as $$
@@ -12,7 +12,7 @@ declare
   v_emptied uuid[];
 begin
   if p_held.stream_ids is null then
-    return;
+    return 0;
   end if;
   v_emptied := array(
     select k.stream_id
@@ -30,5 +30,6 @@ begin
   if cardinality(v_emptied) < cardinality(p_held.stream_ids) then
     perform wh_free_{lane}(c, p_held.stream_ids, p_cooling);
   end if;
+  return cardinality(v_emptied);
 end
 $$;

@@ -16,7 +16,8 @@ declare
   v_outbox_opening wh_new_message[] := case when p_outbox_room > 0 then p_outbox else '{}' end;
   v_inbox_opening wh_new_message[] := case when p_inbox_room > 0 then v_inbox else '{}' end;
   v_partitions int[];
-  v_opened wh_opened;
+  v_opened wh_opened := row('{}', false);
+  v_opened_inbox wh_opened;
   v_streams wh_open_stream[];
   v_versions wh_stream_version[] := '{}';
   v_deferred uuid[] := '{}';
@@ -27,8 +28,13 @@ begin
   if c.max_partitions is not null then
     v_partitions := wh_partitions_with_room(c, array(select m.partition_number from unnest(v_outbox_opening || v_inbox_opening) m));
   end if;
-  v_opened := wh_open_streams(c, v_outbox_opening, v_inbox_opening, p_outbox_arrivals, p_inbox_arrivals, p_outbox_room,
-    p_inbox_room, v_partitions);
+  if v_outbox_opening <> '{}' or p_outbox_arrivals <> '{}' then
+    v_opened := wh_open_streams_outbox(c, v_outbox_opening, p_outbox_arrivals, p_outbox_room, v_partitions);
+  end if;
+  if v_inbox_opening <> '{}' or p_inbox_arrivals <> '{}' then
+    v_opened_inbox := wh_open_streams_inbox(c, v_inbox_opening, p_inbox_arrivals, p_inbox_room, v_partitions);
+    v_opened := row(v_opened.streams || v_opened_inbox.streams, v_opened.has_known or v_opened_inbox.has_known)::wh_opened;
+  end if;
   v_streams := v_opened.streams;
   r.outbox_admitted := wh_admissible_outbox(c, p_outbox_arrivals, v_streams);
   r.inbox_admitted := wh_admissible_inbox(c, p_inbox_arrivals, v_streams);
