@@ -1,0 +1,107 @@
+// The same message, or the same call, more than once at the same time.
+import { describe, expect } from 'vitest';
+import { openSession, waitUntilBlocked } from '../support/sessions.js';
+import { Flags, Instance, ids, inbox, it, lanes, message, outbox, stream, streams } from '../support/work.js';
+import { begin, noRoom, takeover } from './transactions.js';
+
+describe.each(lanes)('a message id of the $source', (lane) => {
+  it('stored by sixteen at once is one message, handed out once', async ({ db }) => {
+    const sent = [...stream(3), message(), message({ stream_id: crypto.randomUUID(), is_event: true })];
+    const callers = Array.from(
+      { length: 16 },
+      (_, i) => new Instance(`0190bbbb-0000-7000-8000-0000000000${10 + i}`, db.pool),
+    );
+    const results = await Promise.all(callers.map((each) => each.call(lane.stores(...sent))));
+    const late = await callers[0]?.call(takeover);
+    expect(ids([...results.flat(), ...(late ?? [])]).sort()).toEqual(ids(sent).sort());
+    expect(await lane.rows(db)).toHaveLength(5);
+    expect((await db.pool.query('select from wh_event_store')).rowCount).toBe(1);
+  });
+
+  it('stored again while the first call is open waits for it, and is ignored when it commits', async ({
+    db,
+    a,
+    b,
+  }) => {
+    const sent = message();
+    await a.call();
+    const [first, second] = [await begin(db), await openSession(db)];
+    expect(ids(await a.over(first.client).call(lane.stores(sent)))).toEqual(ids([sent]));
+    const again = b.over(second.client).call(lane.stores(sent));
+    expect(await waitUntilBlocked(db, second.pid)).toEqual([first.pid]);
+    await first.query('commit');
+    expect(await again).toEqual([]);
+    expect(await lane.rows(db)).toHaveLength(1);
+  });
+
+  it('stored again while the first call is open is stored when that rolls back', async ({ db, a, b }) => {
+    const sent = message();
+    const [first, second] = [await begin(db), await openSession(db)];
+    await a.over(first.client).call(lane.stores(sent));
+    const again = b.over(second.client).call(lane.stores(sent));
+    await waitUntilBlocked(db, second.pid);
+    await first.query('rollback');
+    expect(ids(await again)).toEqual(ids([sent]));
+  });
+
+  it('in opposite orders does not deadlock', async ({ db }) => {
+    for (let round = 0; round < 20; round++) {
+      const sent = streams(10);
+      const callers = Array.from(
+        { length: 8 },
+        (_, i) => new Instance(`0190bbbb-0000-7000-8000-0000000000${10 + i}`, db.pool),
+      );
+      const results = await Promise.all(
+        callers.map((each, i) => each.call(lane.stores(...(i % 2 ? sent : sent.toReversed())))),
+      );
+      expect(ids(results.flat()).sort()).toEqual(ids(sent).sort());
+    }
+  });
+});
+
+describe.each(lanes)('a call of the $source that is sent twice because its answer was lost', (lane) => {
+  it('stores once; its messages stay leased and come back when the lease ends', async ({ db, a, b }) => {
+    const sent = stream(3);
+    await a.call(lane.stores(...sent));
+    expect(await a.call(lane.stores(...sent))).toEqual([]);
+    await db.pool.query(`update ${lane.table} set lease_expiry = clock_timestamp()`);
+    await db.pool.query('update wh_active_streams set lease_expiry = clock_timestamp()');
+    expect(ids(await b.call())).toEqual(ids(sent));
+  });
+
+  it('completes once; the second answer says that the lease is gone', async ({ a }) => {
+    const sent = stream(2);
+    await a.call(lane.stores(...sent));
+    expect(await a.call(lane.completes(sent))).toEqual([]);
+    const again = await a.call(lane.completes(sent));
+    expect(again.map(({ flags }) => flags)).toEqual([Flags.LeaseLost, Flags.LeaseLost]);
+    expect(ids(again).sort()).toEqual(ids(sent).sort());
+  });
+
+  it('at the same moment over two connections does everything once', async ({ db, a }) => {
+    const [done, next] = [stream(2), stream(2)];
+    for (let round = 0; round < 10; round++) {
+      await a.call(lane.stores(...done));
+      const call = () => a.call(lane.completes(done), lane.stores(...next));
+      const [first, second] = await Promise.all([call(), call()]);
+      const rows = [...first, ...second];
+      expect(ids(rows.filter(({ flags }) => flags === Flags.LeaseLost)).sort()).toEqual(ids(done).sort());
+      expect(ids(rows.filter(({ flags }) => flags !== Flags.LeaseLost))).toEqual(ids(next));
+      await a.call(lane.completes(next), noRoom);
+      expect(await lane.rows(db)).toEqual([]);
+      if (lane === inbox) break;
+    }
+  });
+});
+
+it('an event that is in both lanes is appended once', async ({ db, a, b }) => {
+  const event = message({ stream_id: crypto.randomUUID(), is_event: true });
+  await Promise.all([a.call(outbox.stores(event)), b.call(inbox.stores(event))]);
+  await a.call(takeover);
+  await db.pool.query(
+    'update wh_active_streams set available_at = clock_timestamp() where instance_id is null',
+  );
+  await b.call(takeover);
+  const { rows } = await db.pool.query('select event_id, version::int from wh_event_store');
+  expect(rows).toEqual([{ event_id: event.message_id, version: 1 }]);
+});

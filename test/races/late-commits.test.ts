@@ -1,0 +1,86 @@
+// A transaction that takes its order number early and commits late: the message appears below what its stream
+// has already handed out. It must come before everything that is still to be handed out there.
+import { describe, expect } from 'vitest';
+import { openSession, waitUntilBlocked } from '../support/sessions.js';
+import { ids, it, lanes, message, type NewMessage, outbox, stream, streams } from '../support/work.js';
+import { begin, noRoom, takeover } from './transactions.js';
+
+describe.each(lanes)('a message of the $source that commits late', (lane) => {
+  it('is handed out before a later one that was given back meanwhile', async ({ db, a }) => {
+    const [early, late] = stream(2) as [NewMessage, NewMessage];
+    const writer = await begin(db);
+    await lane.insertPlain(writer.client, early);
+    await lane.insertPlain(db.pool, late);
+    expect(ids(await a.call())).toEqual([late.message_id]);
+    await writer.query('commit');
+
+    expect(ids(await a.call(lane.releases([late])))).toEqual(ids([early, late]));
+  });
+
+  it('is not overtaken by what the holder of its stream stores as it completes', async ({ db, a }) => {
+    const [early, late, next] = stream(3) as [NewMessage, NewMessage, NewMessage];
+    const writer = await begin(db);
+    await lane.insertPlain(writer.client, early);
+    await lane.insertPlain(db.pool, late);
+    expect(ids(await a.call())).toEqual(ids([late]));
+    await writer.query('commit');
+
+    expect(ids(await a.call(lane.completes([late]), lane.stores(next)))).toEqual(ids([early, next]));
+  });
+
+  it('is not overtaken when more messages arrived than one call admits', async ({ db, a }) => {
+    const [early, late] = stream(2) as [NewMessage, NewMessage];
+    const writer = await begin(db);
+    await lane.insertPlain(writer.client, ...streams(220), early);
+    await lane.insertPlain(db.pool, late);
+    expect(ids(await a.call())).toEqual(ids([late]));
+    await a.call(lane.releases([late]), noRoom);
+    await writer.query('commit');
+
+    const seen: string[] = [];
+    for (let calls = 0; calls < 300 && seen.length < 2; calls++) {
+      const items = await a.call(lane.room(calls === 0 ? 1 : 10));
+      seen.push(...ids(items).filter((id) => id === early.message_id || id === late.message_id));
+      await a.call(lane.completes(items), noRoom);
+    }
+    expect(seen).toEqual(ids([early, late]));
+  });
+
+  it('is not overtaken by what the holder stores while more has arrived than one call admits', async ({
+    db,
+    a,
+  }) => {
+    const [early, late, next] = stream(3) as [NewMessage, NewMessage, NewMessage];
+    const writer = await begin(db);
+    await lane.insertPlain(writer.client, ...streams(220), early);
+    await lane.insertPlain(db.pool, late);
+    expect(ids(await a.call())).toEqual(ids([late]));
+    await writer.query('commit');
+
+    const items = ids(await a.call(lane.completes([late]), lane.stores(next), lane.room(1)));
+    expect(items).not.toContain(next.message_id);
+  });
+
+  it('is not overtaken when its stream was locked as it was admitted', async ({ db, a, b }) => {
+    const [early, late] = stream(2) as [NewMessage, NewMessage];
+    const other = message({ stream_id: crypto.randomUUID(), is_event: true, expected_version: 0 });
+    const [writer, holder, blocker] = [await begin(db), await begin(db), await begin(db)];
+    const claimer = await openSession(db);
+    await lane.insertPlain(writer.client, early);
+    await lane.insertPlain(db.pool, late);
+    expect(ids(await a.call())).toEqual(ids([late]));
+    await a.call(lane.releases([late]), noRoom);
+    await writer.query('commit');
+    // The stream is locked, as by a call that stores into it, while b looks for what it can admit.
+    await holder.query('select from wh_active_streams for no key update');
+    await blocker.query('insert into wh_event_streams values ($1, 0)', [other.stream_id]);
+    const claiming = b.over(claimer.client).call(outbox.stores(other), takeover);
+    await waitUntilBlocked(db, claimer.pid);
+    await holder.query('rollback');
+    await blocker.query('rollback');
+    const handedOut = [...ids(await claiming), ...ids(await b.call(takeover))].filter(
+      (id) => id !== other.message_id,
+    );
+    expect(handedOut).toEqual(ids([early, late]));
+  });
+});
