@@ -8,12 +8,22 @@ create or replace function wh_store(
 returns wh_stored
 language plpgsql
 as $$
+declare
+  r wh_stored;
 begin
   for v_try in 1..20 loop
     begin
       if v_try > 1 then
         perform wh_forget_finished_outbox(p_outbox);
         perform wh_forget_finished_inbox(p_inbox);
+      elsif cardinality(p_outbox) + cardinality(p_inbox) = 1 and not p_has_events and not p_has_scheduled
+        and p_outbox_arrivals = '{}' and p_inbox_arrivals = '{}' and c.max_partitions is null
+      then
+        r.outbox_leased := case when p_outbox <> '{}' and p_outbox_room > 0 then wh_store_one_outbox(c, p_outbox[1]) end;
+        r.inbox_leased := case when p_inbox <> '{}' and p_inbox_room > 0 then wh_store_one_inbox(c, p_inbox[1]) end;
+        if r.outbox_leased is not null or r.inbox_leased is not null then
+          return r;
+        end if;
       end if;
       return wh_try_store(c, p_outbox, p_inbox, p_outbox_arrivals, p_inbox_arrivals, p_outbox_room, p_inbox_room,
         p_has_events, p_has_scheduled);
