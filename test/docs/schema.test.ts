@@ -1,0 +1,41 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { codeWords, pageText, sections } from './page.js';
+
+const page = pageText('docs/internals/schema.md');
+
+/** `table.column` for every table in a heading and every column in the first cells below; a cell may name its table itself. */
+const documented = sections(page).flatMap(({ heading, body }) => {
+  const tables = codeWords(heading);
+  const cells = [...body.matchAll(/^\| (`[^|]*) \|/gm)].flatMap(([, cell = '']) => codeWords(cell));
+  return cells.flatMap((name) => (name.includes('.') ? name : tables.map((table) => `${table}.${name}`)));
+});
+
+let db: TestDatabase;
+beforeAll(async () => {
+  db = await createTestDatabase();
+});
+afterAll(() => db.drop());
+
+const names = async (sql: string) =>
+  (await db.pool.query<{ name: string }>(sql)).rows.map(({ name }) => name);
+
+describe('The page of the schema', () => {
+  it('has every table, view and column of the database, and no other', async () => {
+    const columns = await names(
+      `select table_name || '.' || column_name as name from information_schema.columns where table_schema = 'public'`,
+    );
+    expect(columns.length).toBeGreaterThan(100);
+    expect([...documented].sort()).toEqual(columns.sort());
+  });
+
+  it('has every index that is no primary key, and no other', async () => {
+    const indexes = await names(
+      `select indexrelid::regclass::text as name from pg_index
+       where not indisprimary and indrelid::regclass::text like 'wh\\_%'`,
+    );
+    const paragraphs = page.split('\n\n').filter((text) => /Index(es)?: /.test(text));
+    const listed = codeWords(paragraphs.join('\n')).filter((word) => word.startsWith('wh_'));
+    expect(listed.sort()).toEqual(indexes.sort());
+  });
+});
