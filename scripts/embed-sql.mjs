@@ -12,7 +12,9 @@ const lanes = [
 ];
 
 function read(folder) {
-  const files = readdirSync(new URL(`sql/${folder}/`, root)).filter((name) => name.endsWith('.sql')).sort();
+  const files = readdirSync(new URL(`sql/${folder}/`, root))
+    .filter((name) => name.endsWith('.sql'))
+    .sort();
   return files.flatMap((file) => {
     const text = readFileSync(new URL(`sql/${folder}/${file}`, root), 'utf8');
     const name = file.replace(/(\.lane)?\.sql$/, '');

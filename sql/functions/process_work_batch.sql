@@ -41,49 +41,35 @@ set jit = off set enable_seqscan = off set enable_bitmapscan = off set plan_cach
 as $$
 declare
   c wh_call;
-  v_outbox_leased uuid[] := '{}';
-  v_inbox_leased uuid[] := '{}';
+  o wh_request;
+  i wh_request;
+  s wh_stored;
   v_outbox_room int := p_max_outbox_items;
   v_inbox_room int := p_max_inbox_items;
-  v_outbox wh_parsed;
-  v_inbox wh_parsed;
-  v_outbox_completions wh_completion[];
-  v_inbox_completions wh_completion[];
-  v_outbox_failures wh_failure[];
-  v_inbox_failures wh_failure[];
-  v_outbox_renewed uuid[];
-  v_inbox_renewed uuid[];
-  v_outbox_reported uuid[];
-  v_inbox_reported uuid[];
   v_outbox_arrivals wh_arrival[] := '{}';
   v_inbox_arrivals wh_arrival[] := '{}';
   v_outbox_held wh_held;
   v_inbox_held wh_held;
-  r wh_reported;
-  i wh_reported;
-  s wh_stored;
+  v_outbox_reported wh_reported;
+  v_inbox_reported wh_reported;
+  v_outbox_leased uuid[] := '{}';
+  v_inbox_leased uuid[] := '{}';
   v_is_sound boolean;
-  v_emptied int;
   v_reports boolean;
   v_stores boolean;
+  v_emptied int;
 begin
   -- Who calls, and what it says.
   v_is_sound := wh_check_limits(p_instance_id, p_service_name, p_host_name, p_process_id, p_flags, p_partition_count,
     p_max_partitions_per_instance, p_lease_seconds, p_stale_threshold_seconds, p_max_outbox_items, p_max_inbox_items,
     p_max_perspective_items, p_takeover_seconds);
-  v_outbox := wh_parse_messages('p_new_outbox_messages', 'destination', p_new_outbox_messages, p_partition_count);
-  v_inbox := wh_parse_messages('p_new_inbox_messages', 'handler_name', p_new_inbox_messages, p_partition_count);
-  v_outbox_completions := wh_parse_completions('p_outbox_completions', p_outbox_completions);
-  v_inbox_completions := wh_parse_completions('p_inbox_completions', p_inbox_completions);
-  v_outbox_failures := wh_parse_failures('p_outbox_failures', p_outbox_failures);
-  v_inbox_failures := wh_parse_failures('p_inbox_failures', p_inbox_failures);
-  v_outbox_renewed := wh_check_ids('p_renew_outbox_lease_ids', p_renew_outbox_lease_ids);
-  v_inbox_renewed := wh_check_ids('p_renew_inbox_lease_ids', p_renew_inbox_lease_ids);
-  v_outbox_reported := wh_reported_ids(v_outbox_completions, v_outbox_failures, v_outbox_renewed);
-  v_inbox_reported := wh_reported_ids(v_inbox_completions, v_inbox_failures, v_inbox_renewed);
+  o := wh_read_request('outbox', 'destination', p_new_outbox_messages, p_outbox_completions, p_outbox_failures,
+    p_renew_outbox_lease_ids, p_partition_count);
+  i := wh_read_request('inbox', 'handler_name', p_new_inbox_messages, p_inbox_completions, p_inbox_failures,
+    p_renew_inbox_lease_ids, p_partition_count);
   c := wh_open_call(p_instance_id, p_service_name, p_host_name, p_process_id, p_metadata, p_flags, p_partition_count,
     p_max_partitions_per_instance, p_lease_seconds, p_stale_threshold_seconds, p_takeover_seconds,
-    v_outbox_room > 0 or v_inbox_room > 0 or v_outbox_renewed <> '{}' or v_inbox_renewed <> '{}');
+    v_outbox_room > 0 or v_inbox_room > 0 or o.renewed <> '{}' or i.renewed <> '{}');
 
   -- What was plainly inserted since the last look.
   if v_outbox_room > 0 then
@@ -92,8 +78,8 @@ begin
   if v_inbox_room > 0 then
     v_inbox_arrivals := wh_arrivals_inbox(c, v_inbox_room);
   end if;
-  v_reports := v_outbox_reported <> '{}' or v_inbox_reported <> '{}';
-  v_stores := v_outbox.messages <> '{}' or v_inbox.messages <> '{}' or v_outbox_arrivals <> '{}' or v_inbox_arrivals <> '{}';
+  v_reports := o.reported <> '{}' or i.reported <> '{}';
+  v_stores := o.messages <> '{}' or i.messages <> '{}' or v_outbox_arrivals <> '{}' or v_inbox_arrivals <> '{}';
   c := wh_take_time(c, v_reports or v_stores);
 
   -- What the caller has done.
@@ -104,19 +90,20 @@ begin
     perform wh_record_perspectives(p_perspective_completions, p_perspective_failures);
   end if;
   if v_reports then
-    v_outbox_held := wh_lock_reported_outbox(p_instance_id, v_outbox_reported);
-    v_inbox_held := wh_lock_reported_inbox(p_instance_id, v_inbox_reported);
-    r := wh_report_outbox(c, v_outbox_completions, v_outbox_failures, v_outbox_renewed, v_outbox_reported);
-    i := wh_report_inbox(c, v_inbox_completions, v_inbox_failures, v_inbox_renewed, v_inbox_reported);
-    if r.lost <> '{}' or i.lost <> '{}' then
-      return query select * from wh_lost_items('outbox', r.lost) union all select * from wh_lost_items('inbox', i.lost);
+    v_outbox_held := wh_lock_reported_outbox(p_instance_id, o.reported);
+    v_inbox_held := wh_lock_reported_inbox(p_instance_id, i.reported);
+    v_outbox_reported := wh_report_outbox(c, o.completions, o.failures, o.renewed, o.reported);
+    v_inbox_reported := wh_report_inbox(c, i.completions, i.failures, i.renewed, i.reported);
+    if v_outbox_reported.lost <> '{}' or v_inbox_reported.lost <> '{}' then
+      return query select * from wh_lost_items('outbox', v_outbox_reported.lost);
+      return query select * from wh_lost_items('inbox', v_inbox_reported.lost);
     end if;
   end if;
 
   -- What is new: stored, admitted, appended to the event store; leased at once where the stream is clear.
   if v_stores then
-    s := wh_store(c, v_outbox.messages, v_inbox.messages, v_outbox_arrivals, v_inbox_arrivals, v_outbox_room, v_inbox_room,
-      v_outbox.has_events or v_inbox.has_events, v_outbox.has_scheduled or v_inbox.has_scheduled);
+    s := wh_store(c, o.messages, i.messages, v_outbox_arrivals, v_inbox_arrivals, v_outbox_room, v_inbox_room,
+      o.has_events or i.has_events, o.has_scheduled or i.has_scheduled);
     v_outbox_leased := coalesce(s.outbox_leased, '{}');
     v_inbox_leased := coalesce(s.inbox_leased, '{}');
     v_outbox_room := v_outbox_room - cardinality(v_outbox_leased);
@@ -125,10 +112,10 @@ begin
 
   -- What becomes of the streams it touched. From here nothing waits.
   if v_outbox_held.stream_ids <> '{}' or s.outbox_unused <> '{}' then
-    v_emptied := wh_settle_outbox(c, wh_to_settle(v_outbox_held, s.outbox_busy, s.outbox_unused, c.outbox_floor), r.cooling);
+    v_emptied := wh_settle_outbox(c, wh_to_settle(v_outbox_held, s.outbox_busy, s.outbox_unused, c.outbox_floor), v_outbox_reported.cooling);
   end if;
   if v_inbox_held.stream_ids <> '{}' or s.inbox_unused <> '{}' then
-    v_emptied := wh_settle_inbox(c, wh_to_settle(v_inbox_held, s.inbox_busy, s.inbox_unused, c.inbox_floor), i.cooling);
+    v_emptied := wh_settle_inbox(c, wh_to_settle(v_inbox_held, s.inbox_busy, s.inbox_unused, c.inbox_floor), v_inbox_reported.cooling);
   end if;
   if c.stale_instances > 0 then
     perform wh_remove_stale_instances(c, p_stale_threshold_seconds);
@@ -152,20 +139,10 @@ begin
     perform wh_move_floors_inbox(c);
   end if;
   if v_outbox_leased <> '{}' then
-    return query
-    select 'outbox', m.message_id, m.stream_id, m.partition_number, m.destination, m.event_type, m.event_data, m.metadata,
-      m.scope, m.status, m.flags, m.attempts, m.sequence_order, m.lease_expiry
-    from wh_outbox m
-    where m.message_id = any(v_outbox_leased)
-    order by m.sequence_order;
+    return query select * from wh_items_outbox(v_outbox_leased);
   end if;
   if v_inbox_leased <> '{}' then
-    return query
-    select 'inbox', m.message_id, m.stream_id, m.partition_number, m.handler_name, m.event_type, m.event_data, m.metadata,
-      m.scope, m.status, m.flags, m.attempts, m.sequence_order, m.lease_expiry
-    from wh_inbox m
-    where m.message_id = any(v_inbox_leased)
-    order by m.sequence_order;
+    return query select * from wh_items_inbox(v_inbox_leased);
   end if;
 end
 $$;

@@ -112,6 +112,12 @@ create type wh_kept as (message_ids uuid[], stream_ids uuid[]);
 -- The messages to store, as parsed, and whether there are events or scheduled ones among them.
 create type wh_parsed as (messages wh_new_message[], has_events boolean, has_scheduled boolean);
 
+-- All that a call says about one lane, as parsed. reported: the ids that it completes, fails or renews.
+create type wh_request as (
+  messages wh_new_message[], has_events boolean, has_scheduled boolean,
+  completions wh_completion[], failures wh_failure[], renewed uuid[], reported uuid[]
+);
+
 -- What a call's storing came to, by lane: messages leased at once, streams made in vain, streams held before and
 -- busy again, arrivals to mark as admitted; and the arrivals that were appended to the event store.
 create type wh_stored as (

@@ -1,0 +1,14 @@
+-- The rows of the result for messages that the call has leased, in order. Reads by primary key.
+create or replace function wh_items_{lane}(p_message_ids uuid[])
+returns setof wh_work_item
+language plpgsql stable
+as $$
+begin
+  return query
+  select '{lane}', m.message_id, m.stream_id, m.partition_number, m.{target}, m.event_type, m.event_data, m.metadata, m.scope,
+    m.status, m.flags, m.attempts, m.sequence_order, m.lease_expiry
+  from wh_{lane} m
+  where m.message_id = any(p_message_ids)
+  order by m.sequence_order;
+end
+$$;

@@ -1,0 +1,25 @@
+-- Reads all that a call says about one lane, mostly nothing. Touches no table. Raises WB001.
+create or replace function wh_read_request(
+  p_lane text, p_target text, p_messages jsonb, p_completions jsonb, p_failures jsonb, p_renewed uuid[], p_partition_count int
+)
+returns wh_request
+language plpgsql
+as $$
+declare
+  r wh_request := row('{}', false, false, '{}', '{}', '{}', '{}');
+  v_parsed wh_parsed;
+begin
+  if p_messages is null and p_completions is null and p_failures is null and p_renewed is null then
+    return r;
+  end if;
+  v_parsed := wh_parse_messages('p_new_' || p_lane || '_messages', p_target, p_messages, p_partition_count);
+  r.messages := v_parsed.messages;
+  r.has_events := v_parsed.has_events;
+  r.has_scheduled := v_parsed.has_scheduled;
+  r.completions := wh_parse_completions('p_' || p_lane || '_completions', p_completions);
+  r.failures := wh_parse_failures('p_' || p_lane || '_failures', p_failures);
+  r.renewed := wh_check_ids('p_renew_' || p_lane || '_lease_ids', p_renewed);
+  r.reported := wh_reported_ids(r.completions, r.failures, r.renewed);
+  return r;
+end
+$$;
