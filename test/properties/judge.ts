@@ -1,0 +1,116 @@
+// Judges one call after the fact, by the model. In: what was asked, what came back, what the database holds now.
+// Out: the model brought up to date, or an error when a promise is broken. Called by the world.
+import { Flags, type WorkRow } from '../support/work.js';
+import type { BatchCall } from './batch-call.js';
+import { broken, type Model, type ModelMessage, modelOf } from './model.js';
+import type { Snapshot } from './snapshot.js';
+
+export interface Judged {
+  readonly items: readonly WorkRow[];
+  readonly lost: readonly WorkRow[];
+  readonly stored: readonly ModelMessage[];
+}
+
+export function judgeCall(
+  model: Model,
+  snapshot: Snapshot,
+  call: BatchCall,
+  rows: readonly WorkRow[],
+): Judged {
+  const lost = rows.filter(({ flags }) => (flags & Flags.LeaseLost) !== 0);
+  const items = rows.filter(({ flags }) => (flags & Flags.LeaseLost) === 0);
+  for (const lane of ['outbox', 'inbox'] as const) {
+    const given = items.filter(({ source }) => source === lane).length;
+    if (given > call.room[lane]) broken('the room is exceeded', { call, items });
+  }
+  model.heartbeat(call);
+  const reported = judgeReports(model, call, lost);
+  const stored = takeIn(model, snapshot, call);
+  // Work of an instance that is removed by this call may be handed out by this call or by the next.
+  const freed = model.removeStale(call);
+  const held = model.unfinished().filter((message) => model.isHeld(message));
+  const handedOut = items.map((item) => model.handOut(call, item, reported));
+  model.checkOrder(call, handedOut);
+  checkComplete(model, call, stored, [...held, ...freed], handedOut);
+  return { items, lost, stored };
+}
+
+/** Returns the messages whose completion or failure was accepted: this call must not hand them out. */
+function judgeReports(model: Model, call: BatchCall, lost: readonly WorkRow[]): Set<ModelMessage> {
+  const reported = new Set<ModelMessage>();
+  const told = new Set(lost.map(({ source, message_id }) => `${source} ${message_id}`));
+  for (const report of call.reports) {
+    const verdict = model.judge(call, report);
+    const isLost = told.delete(`${report.lane} ${report.id}`);
+    if (isLost && verdict === 'held') broken('a holder is told that it lost its lease', report);
+    if (!isLost && verdict === 'not held') broken('a report of one that holds nothing was accepted', report);
+    const message = model.find(report.lane, report.id);
+    if (isLost && verdict === 'expired' && message !== undefined) message.holder = null;
+    if (!isLost) model.apply(call, report);
+    if (!isLost && report.kind === 'renew') continue;
+    const gaveBack = report.kind === 'complete' && report.status === 0;
+    if (!isLost && !gaveBack && message !== undefined) reported.add(message);
+  }
+  if (told.size > 0) broken('leases are reported lost that nobody asked about', [...told]);
+  return reported;
+}
+
+/** Stored messages enter the model, unless their id is known: in the inbox for ever, in the outbox while unfinished. */
+function takeIn(model: Model, snapshot: Snapshot, call: BatchCall): ModelMessage[] {
+  const stored: ModelMessage[] = [];
+  for (const { lane, message } of call.stores) {
+    const known = model.find(lane, message.message_id);
+    if (known !== undefined && (lane === 'inbox' || known.fate === 'unfinished')) continue;
+    const row = snapshot.messages.find(
+      (each) => each.lane === lane && each.message_id === message.message_id,
+    );
+    if (row === undefined) broken('a stored message is not there', message);
+    const dueAt = message.scheduled_for === undefined ? 0 : Date.parse(message.scheduled_for) + model.passed;
+    stored.push(modelOf(lane, message, row.sequence_order, dueAt, 'unfinished'));
+  }
+  for (const message of stored) model.add(message);
+  return stored;
+}
+
+/** What must be handed out: new messages of clear streams that fit, and everything when there is room for all. */
+function checkComplete(
+  model: Model,
+  call: BatchCall,
+  stored: ModelMessage[],
+  before: ModelMessage[],
+  handedOut: ModelMessage[],
+): void {
+  if (call.maxPartitions !== null) return;
+  const cooling = new Set(call.reports.map(({ lane, id }) => streamOf(model.find(lane, id))));
+  const held = new Set(before.map(streamOf));
+  const given = new Set(handedOut);
+  const streams = byStream(model.unfinished());
+  for (const [stream, messages] of streams) {
+    const { lane } = messages[0] as ModelMessage;
+    if (held.has(stream) || cooling.has(stream)) continue;
+    const isNew = messages.every((message) => stored.includes(message));
+    const storedHere = call.stores.filter((each) => each.lane === lane).length;
+    const fits = isNew && storedHere <= call.room[lane];
+    const takesAll = call.takeoverSeconds === 0 && call.room[lane] >= 200;
+    if (!fits && !takesAll) continue;
+    const blocked = messages.findIndex(({ dueAt }) => dueAt > model.now);
+    const due = blocked === -1 ? messages : messages.slice(0, blocked);
+    const missing = due.filter((message) => !given.has(message));
+    if (missing.length > 0)
+      broken('work that is due and free is not handed out', { missing, handedOut, isNew });
+  }
+}
+
+function streamOf(message: ModelMessage | undefined): string {
+  return `${message?.lane} ${message?.key}`;
+}
+
+function byStream(messages: readonly ModelMessage[]): Map<string, ModelMessage[]> {
+  const streams = new Map<string, ModelMessage[]>();
+  for (const message of [...messages].sort((a, b) => a.order - b.order)) {
+    const stream = streams.get(streamOf(message));
+    if (stream === undefined) streams.set(streamOf(message), [message]);
+    else stream.push(message);
+  }
+  return streams;
+}

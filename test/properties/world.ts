@@ -1,0 +1,159 @@
+// The schedule's world: several instances over connections of their own, applications with open transactions, one
+// database. In: calls and other deeds, one at a time. Out: nothing, or an error when a promise is broken.
+// Called by the steps. It moves time by moving every time in the database back: there is no other clock.
+import pg from 'pg';
+import { Instance, type NewMessage, type WorkRow } from '../support/work.js';
+import { type BatchCall, type LaneName, laneOf, parametersOf, type Stored } from './batch-call.js';
+import { judgeCall } from './judge.js';
+import { broken, Model, type ModelMessage, modelOf } from './model.js';
+import { checkEvents, checkMechanism, checkPromises, type Snapshot, takeSnapshot } from './snapshot.js';
+
+export interface Item {
+  readonly lane: LaneName;
+  readonly id: string;
+}
+
+/** An instance as it sees itself: what it believes to hold, and what it once held. */
+export interface Worker {
+  readonly id: string;
+  readonly instance: Instance;
+  memory: Item[];
+  past: Item[];
+}
+
+export interface Connections {
+  readonly workers: readonly pg.Client[];
+  readonly applications: readonly pg.Client[];
+  readonly observer: pg.Client;
+}
+
+interface OpenTransaction {
+  readonly client: pg.Client;
+  readonly messages: ModelMessage[];
+}
+
+export class World {
+  readonly model = new Model();
+  readonly workers: Worker[] = [];
+  readonly open: OpenTransaction[] = [];
+  /** Messages stored through the function, which may be sent again. */
+  readonly sent: Stored[] = [];
+  snapshot!: Snapshot;
+  /** Whether nothing has happened since the snapshot. */
+  private isFresh = false;
+
+  constructor(private readonly connections: Connections) {}
+
+  join(id: string): Worker {
+    const connection = this.connections.workers[this.workers.length % 3] as pg.Client;
+    const worker: Worker = { id, instance: new Instance(id, connection), memory: [], past: [] };
+    this.workers.push(worker);
+    return worker;
+  }
+
+  async leave(worker: Worker): Promise<void> {
+    await this.connections.observer.query('select deregister_instance($1)', [worker.id]);
+    this.workers.splice(this.workers.indexOf(worker), 1);
+    this.model.heartbeats.delete(worker.id);
+    this.model.release(worker.id);
+  }
+
+  /** One call, judged by the model. */
+  async call(worker: Worker, call: BatchCall): Promise<void> {
+    let rows: WorkRow[];
+    try {
+      rows = await worker.instance.call(parametersOf(call));
+    } catch (error) {
+      if (call.refusedFor !== undefined && error instanceof pg.DatabaseError && error.code === 'WB002')
+        return;
+      throw error;
+    }
+    if (call.refusedFor !== undefined) broken('a wrong expected version was accepted', call.refusedFor);
+    await this.look();
+    const { items, lost, stored } = judgeCall(this.model, this.snapshot, call, rows);
+    const isLost = ({ lane, id }: Item) => lost.some((row) => row.source === lane && row.message_id === id);
+    for (const report of call.reports) if (report.kind !== 'renew' || isLost(report)) letGo(worker, report);
+    worker.memory.push(
+      ...items.map(({ source, message_id }) => ({ lane: source as LaneName, id: message_id })),
+    );
+    this.sent.push(
+      ...call.stores.filter(({ message }) => stored.some(({ id }) => id === message.message_id)),
+    );
+  }
+
+  async insertPlain(lane: LaneName, messages: readonly NewMessage[], keepsOpen: boolean): Promise<void> {
+    const client = keepsOpen ? await this.free() : this.connections.observer;
+    const { table, target } = laneOf[lane];
+    const inserted: ModelMessage[] = [];
+    if (keepsOpen) await client.query('begin');
+    for (const message of messages) {
+      const { rows } = await client.query(
+        `insert into ${table} (message_id, ${target}, event_type, event_data, stream_id, is_event)
+         values ($1, 'orders', 'shop.OrderPlaced', '{}', $2, $3) returning sequence_order`,
+        [message.message_id, message.stream_id ?? null, message.is_event ?? false],
+      );
+      const order = Number(rows[0].sequence_order);
+      inserted.push(modelOf(lane, message, order, 0, keepsOpen ? 'open' : 'unfinished'));
+    }
+    for (const message of inserted) this.model.add(message);
+    if (keepsOpen) this.open.push({ client, messages: inserted });
+  }
+
+  async end(transaction: OpenTransaction, commits: boolean): Promise<void> {
+    this.open.splice(this.open.indexOf(transaction), 1);
+    await transaction.client.query(commits ? 'commit' : 'rollback');
+    for (const message of transaction.messages) message.fate = commits ? 'unfinished' : 'rolled back';
+  }
+
+  /** A connection without a transaction; when all have one, the oldest commits. */
+  private async free(): Promise<pg.Client> {
+    const idle = this.connections.applications.find((client) =>
+      this.open.every((each) => each.client !== client),
+    );
+    if (idle !== undefined) return idle;
+    const oldest = this.open[0] as OpenTransaction;
+    await this.end(oldest, true);
+    return oldest.client;
+  }
+
+  async pass(seconds: number): Promise<void> {
+    const back = `- interval '${seconds} seconds'`;
+    await this.connections.observer.query(`
+      update wh_outbox set lease_expiry = lease_expiry ${back}, scheduled_for = scheduled_for ${back} where processed_at is null;
+      update wh_inbox set lease_expiry = lease_expiry ${back}, scheduled_for = scheduled_for ${back} where processed_at is null;
+      update wh_active_streams set lease_expiry = lease_expiry ${back}, available_at = available_at ${back};
+      update wh_admission set until = until ${back};
+      update wh_service_instances set last_heartbeat_at = last_heartbeat_at ${back};
+      update wh_lanes set free_from = free_from ${back}, leased_from = leased_from ${back}, next_from = next_from ${back},
+        moved_at = moved_at ${back}, swept_at = swept_at ${back};`);
+    this.model.passed += seconds * 1000;
+  }
+
+  /** Back to an empty database, with transactions ended; the streams are finished already when all went well. */
+  async forgetEverything(): Promise<void> {
+    for (const transaction of [...this.open]) await this.end(transaction, false);
+    await this.connections.observer.query(`
+      delete from wh_outbox; delete from wh_inbox; delete from wh_active_streams; delete from wh_service_instances;
+      delete from wh_message_deduplication; delete from wh_dead_letters; delete from wh_event_store; delete from wh_event_streams;`);
+  }
+
+  async look(): Promise<void> {
+    this.isFresh = true;
+    this.snapshot = await takeSnapshot(this.connections.observer);
+    this.model.clock = this.snapshot.now;
+  }
+
+  /** After every step: the promises and the mechanism. */
+  async check(): Promise<void> {
+    if (!this.isFresh) await this.look();
+    this.isFresh = false;
+    checkPromises(this.snapshot, this.model);
+    checkEvents(this.snapshot);
+    checkMechanism(this.snapshot);
+  }
+}
+
+function letGo(worker: Worker, { lane, id }: Item): void {
+  worker.memory = worker.memory.filter((item) => item.id !== id || item.lane !== lane);
+  if (!worker.past.some((item) => item.id === id && item.lane === lane)) worker.past.push({ lane, id });
+}
