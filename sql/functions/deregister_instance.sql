@@ -1,6 +1,6 @@
 -- A clean goodbye: frees everything the instance holds, at once, and removes it.
 -- Returns how many streams were freed. To be called when none of the instance's calls is in flight.
--- Locks: the instance's streams by (stream_id, lane), waiting, so that none is left behind.
+-- Locks: the instance's streams, the outbox's before the inbox's, by stream_id, waiting, so that none is left behind.
 create or replace function deregister_instance(p_instance_id uuid)
 returns int
 language plpgsql security definer
@@ -16,7 +16,7 @@ begin
   perform 1
   from wh_active_streams s
   where s.lane = any(array['outbox', 'inbox']) and s.instance_id is not null and s.instance_id = p_instance_id
-  order by s.stream_id, s.lane
+  order by s.lane desc, s.stream_id
   for no key update;
   v_freed := wh_release_instances(array[p_instance_id], clock_timestamp());
   delete from wh_service_instances where instance_id = p_instance_id;

@@ -4,7 +4,7 @@
 -- input whole. The cost follows what it stores, completes and hands out.
 -- Waits, always in this order and each in the order of its keys, so that calls cannot deadlock: receptor rows,
 -- perspective rows, stream rows it reports on, then for rows that another call is just making: deduplication
--- rows, stream rows, version rows, message rows. After that it never waits: its own stream rows, then skip locked.
+-- rows, stream rows (outbox, inbox), version rows, message rows, event rows. After that it never waits: its own stream rows, then skip locked.
 -- Raises WB001 (a field is bad), WB002 (a version was not as expected), WB003 (not READ COMMITTED).
 create or replace function process_work_batch(
   p_instance_id uuid,
@@ -69,7 +69,7 @@ begin
     p_renew_inbox_lease_ids, p_partition_count);
   c := wh_open_call(p_instance_id, p_service_name, p_host_name, p_process_id, p_metadata, p_flags, p_partition_count,
     p_max_partitions_per_instance, p_lease_seconds, p_stale_threshold_seconds, p_takeover_seconds,
-    v_outbox_room > 0 or v_inbox_room > 0 or o.renewed <> '{}' or i.renewed <> '{}');
+    v_outbox_room > 0, v_inbox_room > 0, o.renewed <> '{}' or i.renewed <> '{}');
 
   -- What was plainly inserted since the last look.
   if v_outbox_room > 0 then

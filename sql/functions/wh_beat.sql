@@ -3,7 +3,7 @@
 -- Locks: its own row, skip locked; for the first registration an advisory lock, if it can be had.
 create or replace function wh_beat(
   p_is_registered boolean, p_instance_id uuid, p_service_name text, p_host_name text, p_process_id int, p_metadata jsonb,
-  p_partition_count int, p_stale_threshold_seconds int
+  p_partition_count int, p_stale_threshold_seconds int, p_takes_outbox boolean, p_takes_inbox boolean
 )
 returns void
 language plpgsql
@@ -13,14 +13,17 @@ begin
     update wh_service_instances i
     set last_heartbeat_at = clock_timestamp(), service_name = p_service_name, host_name = p_host_name, process_id = p_process_id,
         metadata = coalesce(p_metadata, i.metadata), partition_count = p_partition_count,
-        stale_threshold_seconds = p_stale_threshold_seconds
+        stale_threshold_seconds = p_stale_threshold_seconds,
+        takes_outbox = i.takes_outbox or p_takes_outbox, takes_inbox = i.takes_inbox or p_takes_inbox
     where i.instance_id = (
       select o.instance_id from wh_service_instances o where o.instance_id = p_instance_id for no key update skip locked
     );
   elsif pg_try_advisory_xact_lock(hashtext('wh_service_instances'), hashtext(p_instance_id::text)) then
     insert into wh_service_instances
-      (instance_id, service_name, host_name, process_id, metadata, partition_count, stale_threshold_seconds)
-    values (p_instance_id, p_service_name, p_host_name, p_process_id, p_metadata, p_partition_count, p_stale_threshold_seconds)
+      (instance_id, service_name, host_name, process_id, metadata, partition_count, stale_threshold_seconds,
+       takes_outbox, takes_inbox)
+    values (p_instance_id, p_service_name, p_host_name, p_process_id, p_metadata, p_partition_count, p_stale_threshold_seconds,
+      p_takes_outbox, p_takes_inbox)
     on conflict do nothing;
   end if;
 end

@@ -10,6 +10,8 @@ language plpgsql
 as $$
 declare
   r wh_due;
+  v_rank int := case p_lane when 'outbox' then c.outbox_rank else c.inbox_rank end;
+  v_instances int := case p_lane when 'outbox' then c.outbox_instances else c.inbox_instances end;
   v_capped_to int[];
   v_partitions int[];
   v_free uuid[];
@@ -36,7 +38,7 @@ begin
     from wh_active_streams s
     where s.lane = p_lane and s.instance_id is null
       and s.available_at between p_free_from and c.now
-      and (s.partition_number % c.instances = c.rank
+      and (s.partition_number % v_instances = v_rank
            or s.available_at <= c.now - make_interval(secs => c.takeover_seconds::double precision))
       and (v_capped_to is null or s.partition_number = any(v_capped_to))
     order by s.available_at

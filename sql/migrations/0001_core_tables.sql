@@ -8,6 +8,9 @@ create table wh_service_instances (
   started_at timestamptz not null default clock_timestamp(),
   last_heartbeat_at timestamptz not null default clock_timestamp(),
   metadata jsonb,
+  -- Whether it has ever asked for work of the lane: one that only sends owns no partition.
+  takes_outbox boolean not null default true,
+  takes_inbox boolean not null default true,
   -- What the instance last passed; the view wh_partition_assignments reads by them.
   partition_count int not null default 10000,
   stale_threshold_seconds int not null default 600

@@ -108,7 +108,7 @@ describe('A role with the documented grants', () => {
     `insert into messaging.wh_outbox (message_id, destination, event_type, event_data)
      values (gen_random_uuid(), 'd', 't', '{}') returning message_id`,
     `select messaging.wh_partition(gen_random_uuid(), 10)`,
-    `select messaging.wh_release_instances(array[gen_random_uuid()])`,
+    `select messaging.wh_release_instances(array[gen_random_uuid()], now())`,
     `select nextval('messaging.wh_event_sequence')`,
     'select * from messaging.wh_migrations',
     'create table messaging.mine (a int)',

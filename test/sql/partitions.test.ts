@@ -187,3 +187,21 @@ describe('The partition of a message', () => {
     expect((await outbox.rows(db)).map((row) => row.partition_number)).toEqual(partitions);
   });
 });
+
+describe.each(lanes)('An instance that has never asked for work, in the %s,', (lane) => {
+  it('owns no partition, so that what it sends does not wait for it', async ({ a, b }) => {
+    await b.call();
+    const sent = streams(40);
+    await a.call(lane.stores(...sent), lane.room(0));
+    expect(ids(await b.call(lane.room(100))).sort()).toEqual(ids(sent).sort());
+  });
+
+  it('owns its share from its first call with room on', async ({ a, b }) => {
+    await b.call();
+    await a.call(lane.room(0));
+    await a.call(lane.room(1));
+    const sent = streams(40);
+    await a.call(lane.stores(...sent), lane.room(0));
+    expect((await b.call(lane.room(100))).length).toBeLessThan(sent.length);
+  });
+});
