@@ -1,8 +1,8 @@
--- Takes the version rows that the call's events need: of new events in streams it has opened, of arrivals that
--- it admits, of those with an expected version. Returns what it got, and the streams whose append must wait.
+-- Takes the version rows that the call's events need: of new ones and of arrivals that it admits. Returns what it
+-- got, and the streams whose append must wait because somebody else has their row.
 -- Locks: as wh_lock_versions says.
 create or replace function wh_open_events(
-  p_streams wh_open_stream[], p_outbox wh_new_message[], p_inbox wh_new_message[], p_admitted wh_arrival[],
+  p_outbox wh_new_message[], p_inbox wh_new_message[], p_admitted wh_arrival[],
   out versions wh_stream_version[], out deferred uuid[]
 )
 language plpgsql
@@ -17,9 +17,7 @@ begin
     where n.is_event and n.stream_id is not null and n.expected_version is not null
   );
   v_wanted := array(
-    select n.stream_id from unnest(p_outbox) n join unnest(p_streams) s on s.lane = 'outbox' and s.stream_id = n.stream_id where n.is_event
-    union
-    select n.stream_id from unnest(p_inbox) n join unnest(p_streams) s on s.lane = 'inbox' and s.stream_id = n.stream_id where n.is_event
+    select n.stream_id from unnest(p_outbox || p_inbox) n where n.is_event and n.stream_id is not null
     union
     select a.stream_key from unnest(p_admitted) a where a.appends
   );

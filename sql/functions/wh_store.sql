@@ -1,6 +1,6 @@
 -- Stores what is new, trying again when another call opens one of the same streams, or stores or notes one of the
 -- same ids, at the same moment: its rows are committed then, and the next look finds them.
--- A subtransaction costs less than `on conflict` on every row (see wh_open_streams).
+-- A subtransaction costs less than `on conflict` on every row (see wh_open_streams_lane).
 create or replace function wh_store(
   c wh_call, p_outbox wh_new_message[], p_inbox wh_new_message[], p_outbox_arrivals wh_arrival[], p_inbox_arrivals wh_arrival[],
   p_outbox_room int, p_inbox_room int, p_has_events boolean, p_has_scheduled boolean

@@ -4,7 +4,7 @@
 -- Locks: message rows by message_id; waits for a concurrent call that stores the same id, and fails with
 -- unique_violation when that one commits (see wh_store). Reads by primary key.
 create or replace function wh_store_{lane}(
-  c wh_call, p_messages wh_new_message[], p_streams wh_open_stream[], p_room int, p_has_scheduled boolean
+  c wh_call, p_messages wh_new_message[], p_streams wh_open_stream[], p_appending uuid[], p_room int, p_has_scheduled boolean
 )
 returns uuid[]
 language plpgsql
@@ -43,7 +43,7 @@ begin
       is_event, status, flags, sequence_order, scheduled_for, instance_id, lease_expiry, {stored_at})
     select p.message_id, p.target, p.event_type, p.event_data, p.metadata, p.scope, p.stream_id,
       case when p.admitted then p.partition_number end, p.is_event,
-      case when p.is_event and p.stream_id is not null and (p.admitted or p.expected_version is not null) then 3 else 1 end,
+      case when p.is_event and (p.expected_version is not null and p.stream_id is not null or p.stream_id = any(p_appending)) then 3 else 1 end,
       case when p.leased then 1 else 0 end, p.sequence_order, p.scheduled_for,
       case when p.leased then c.instance_id end, case when p.leased then p.lease_expiry end, p.stored_at
     from (

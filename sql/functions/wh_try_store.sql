@@ -1,7 +1,7 @@
 -- One try of wh_store: stores new messages and admits plainly inserted ones, in both lanes. Inbox duplicates out,
 -- stream rows opened, version rows taken, messages inserted (and leased where the stream is clear), events appended.
 -- A lane without room opens no stream: what is stored there is left as a plain insert would be, so a call in an
--- application's long transaction holds nobody up.
+-- application's long transaction holds nobody up. Its events are appended all the same.
 -- Locks: as the steps it calls say, in the order in which it calls them.
 create or replace function wh_try_store(
   c wh_call, p_outbox wh_new_message[], p_inbox wh_new_message[], p_outbox_arrivals wh_arrival[], p_inbox_arrivals wh_arrival[],
@@ -22,6 +22,7 @@ declare
   v_versions wh_stream_version[] := '{}';
   v_deferred uuid[] := '{}';
   v_behind uuid[] := '{}';
+  v_appending uuid[] := '{}';
   v_dirty_outbox uuid[] := '{}';
   v_dirty_inbox uuid[] := '{}';
 begin
@@ -39,12 +40,12 @@ begin
   r.outbox_admitted := wh_admissible_outbox(c, p_outbox_arrivals, v_streams);
   r.inbox_admitted := wh_admissible_inbox(c, p_inbox_arrivals, v_streams);
   if p_has_events then
-    v_behind := wh_new_behind_outbox(c, v_outbox_opening, p_outbox_arrivals, p_outbox_room)
-      || wh_new_behind_inbox(c, v_inbox_opening, p_inbox_arrivals, p_inbox_room);
+    v_behind := wh_new_behind_outbox(c, p_outbox, p_outbox_arrivals, p_outbox_room)
+      || wh_new_behind_inbox(c, v_inbox, p_inbox_arrivals, p_inbox_room);
   end if;
   if p_has_events or r.outbox_admitted <> '{}' or r.inbox_admitted <> '{}' then
     select e.versions, e.deferred into v_versions, v_deferred
-    from wh_open_events(v_streams, wh_without(p_outbox, v_behind), wh_without(v_inbox, v_behind), r.outbox_admitted || r.inbox_admitted) e;
+    from wh_open_events(wh_without(p_outbox, v_behind), wh_without(v_inbox, v_behind), r.outbox_admitted || r.inbox_admitted) e;
   end if;
 
   -- Only in a clear stream, with nothing else unfinished, may a new message be leased at once.
@@ -62,13 +63,16 @@ begin
   if v_behind <> '{}' then
     v_streams := wh_usable_streams(v_streams, '{}', '{}', v_behind);
   end if;
+  if v_versions <> '{}' then
+    v_appending := array(select v.stream_id from unnest(v_versions) v except select unnest(v_behind));
+  end if;
 
   if cardinality(p_outbox) > 0 then
-    r.outbox_leased := wh_store_outbox(c, p_outbox, v_streams, p_outbox_room, p_has_scheduled);
+    r.outbox_leased := wh_store_outbox(c, p_outbox, v_streams, v_appending, p_outbox_room, p_has_scheduled);
     r.outbox_unused := wh_unused_streams('outbox', v_opened.streams, p_outbox, r.outbox_leased);
   end if;
   if cardinality(v_inbox) > 0 then
-    r.inbox_leased := wh_store_inbox(c, v_inbox, v_streams, p_inbox_room, p_has_scheduled);
+    r.inbox_leased := wh_store_inbox(c, v_inbox, v_streams, v_appending, p_inbox_room, p_has_scheduled);
     r.inbox_unused := wh_unused_streams('inbox', v_opened.streams, v_inbox, r.inbox_leased);
   end if;
   if v_opened.has_known then
