@@ -48,8 +48,8 @@ declare
   v_inbox_room int := p_max_inbox_items;
   v_outbox_arrivals wh_arrival[] := '{}';
   v_inbox_arrivals wh_arrival[] := '{}';
-  v_outbox_held wh_held;
-  v_inbox_held wh_held;
+  v_outbox_held uuid[] := '{}';
+  v_inbox_held uuid[] := '{}';
   v_outbox_reported wh_reported;
   v_inbox_reported wh_reported;
   v_outbox_leased uuid[] := '{}';
@@ -102,7 +102,7 @@ begin
 
   -- What is new: stored, admitted, appended to the event store; leased at once where the stream is clear.
   if v_stores then
-    s := wh_store(c, o.messages, i.messages, v_outbox_arrivals, v_inbox_arrivals, v_outbox_room, v_inbox_room,
+    s := wh_store(c, o.messages, i.messages, v_outbox_arrivals, v_inbox_arrivals, v_outbox_held, v_inbox_held, v_outbox_room, v_inbox_room,
       o.has_events or i.has_events, o.has_scheduled or i.has_scheduled);
     v_outbox_leased := coalesce(s.outbox_leased, '{}');
     v_inbox_leased := coalesce(s.inbox_leased, '{}');
@@ -111,11 +111,11 @@ begin
   end if;
 
   -- What becomes of the streams it touched. From here nothing waits.
-  if v_outbox_held.stream_ids <> '{}' or s.outbox_unused <> '{}' then
-    v_emptied := wh_settle_outbox(c, wh_to_settle(v_outbox_held, s.outbox_busy, s.outbox_unused, c.outbox_floor), v_outbox_reported.cooling);
+  if v_outbox_held <> '{}' or s.outbox_unused <> '{}' then
+    v_emptied := wh_settle_outbox(c, wh_to_settle(v_outbox_held, s.outbox_busy, s.outbox_unused), v_outbox_reported.cooling);
   end if;
-  if v_inbox_held.stream_ids <> '{}' or s.inbox_unused <> '{}' then
-    v_emptied := wh_settle_inbox(c, wh_to_settle(v_inbox_held, s.inbox_busy, s.inbox_unused, c.inbox_floor), v_inbox_reported.cooling);
+  if v_inbox_held <> '{}' or s.inbox_unused <> '{}' then
+    v_emptied := wh_settle_inbox(c, wh_to_settle(v_inbox_held, s.inbox_busy, s.inbox_unused), v_inbox_reported.cooling);
   end if;
   if c.stale_instances > 0 then
     perform wh_remove_stale_instances(c, p_stale_threshold_seconds);

@@ -4,27 +4,24 @@
 -- their own waits, or for a call of the same instance. It modifies nothing: others who open streams do not wait for it.
 -- Reads by primary key.
 create or replace function wh_lock_reported_{lane}(p_instance_id uuid, p_message_ids uuid[])
-returns wh_held
+returns uuid[]
 language plpgsql
 as $$
 declare
-  r wh_held;
+  v_held uuid[];
 begin
-  if p_message_ids = '{}' then
-    return r;
+  if p_message_ids <> '{}' then
+    select array_agg(l.stream_id) filter (where l.instance_id = p_instance_id) into v_held
+    from (
+      select s.stream_id, s.instance_id
+      from wh_active_streams s
+      where s.stream_id = any(array(
+          select m.stream_key from wh_{lane} m where m.message_id = any(p_message_ids) and m.instance_id = p_instance_id))
+        and s.lane = '{lane}'
+      order by s.stream_id
+      for no key update
+    ) l;
   end if;
-  select array_agg(l.stream_id) filter (where l.instance_id = p_instance_id),
-         array_agg(l.head) filter (where l.instance_id = p_instance_id)
-  into r
-  from (
-    select s.stream_id, s.head, s.instance_id
-    from wh_active_streams s
-    where s.stream_id = any(array(
-        select m.stream_key from wh_{lane} m where m.message_id = any(p_message_ids) and m.instance_id = p_instance_id))
-      and s.lane = '{lane}'
-    order by s.stream_id
-    for no key update
-  ) l;
-  return r;
+  return coalesce(v_held, '{}');
 end
 $$;

@@ -1,12 +1,12 @@
 -- Makes the stream rows of everything the call stores and admits in the lane, and locks those that exist.
 -- A fresh stream with a stored message that can be run now is made as held by the caller, so that store and
--- lease are one insert each. An existing row that somebody else has locked is left out of the result: what
--- is stored there stays unadmitted, like a plain insert.
+-- lease are one insert each. p_held: streams that the caller has reported on and holds. An existing row that
+-- somebody is about to remove is left out of the result: what is stored there stays unadmitted, like a plain insert.
 -- Locks: stream rows by stream_id, the outbox's before the inbox's; waits for a concurrent call that opens the same
 -- stream, and fails with unique_violation when that one commits (see wh_store). An insert with `on conflict do
 -- nothing` would do without that, at twice the cost of a plain one: 13 against 7 ms for 500 rows.
 create or replace function wh_open_streams_{lane}(
-  c wh_call, p_messages wh_new_message[], p_arrivals wh_arrival[], p_room int, p_partitions int[]
+  c wh_call, p_messages wh_new_message[], p_arrivals wh_arrival[], p_held uuid[], p_room int, p_partitions int[]
 )
 returns wh_opened
 language plpgsql
@@ -48,6 +48,6 @@ begin
     returning (lane, stream_id, true, instance_id is not null, lease_expiry, head, held_through)::wh_open_stream as stream
   )
   select (select array_agg(o.stream) from opened o), (select array_agg(k.stream_id) from known k) into v_fresh, v_known;
-  return row(coalesce(v_fresh, '{}') || wh_lock_known_streams(c, '{lane}', v_known), v_known is not null)::wh_opened;
+  return row(coalesce(v_fresh, '{}') || wh_lock_known_streams(c, '{lane}', v_known, p_held, p_arrivals <> '{}'), v_known is not null)::wh_opened;
 end
 $$;

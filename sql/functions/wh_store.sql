@@ -3,7 +3,7 @@
 -- A subtransaction costs less than `on conflict` on every row (see wh_open_streams_lane).
 create or replace function wh_store(
   c wh_call, p_outbox wh_new_message[], p_inbox wh_new_message[], p_outbox_arrivals wh_arrival[], p_inbox_arrivals wh_arrival[],
-  p_outbox_room int, p_inbox_room int, p_has_events boolean, p_has_scheduled boolean
+  p_outbox_held uuid[], p_inbox_held uuid[], p_outbox_room int, p_inbox_room int, p_has_events boolean, p_has_scheduled boolean
 )
 returns wh_stored
 language plpgsql
@@ -25,8 +25,8 @@ begin
           return r;
         end if;
       end if;
-      return wh_try_store(c, p_outbox, p_inbox, p_outbox_arrivals, p_inbox_arrivals, p_outbox_room, p_inbox_room,
-        p_has_events, p_has_scheduled);
+      return wh_try_store(c, p_outbox, p_inbox, p_outbox_arrivals, p_inbox_arrivals, p_outbox_held, p_inbox_held,
+        p_outbox_room, p_inbox_room, p_has_events, p_has_scheduled);
     exception
       when unique_violation then null;
     end;

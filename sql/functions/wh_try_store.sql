@@ -5,7 +5,7 @@
 -- Locks: as the steps it calls say, in the order in which it calls them.
 create or replace function wh_try_store(
   c wh_call, p_outbox wh_new_message[], p_inbox wh_new_message[], p_outbox_arrivals wh_arrival[], p_inbox_arrivals wh_arrival[],
-  p_outbox_room int, p_inbox_room int, p_has_events boolean, p_has_scheduled boolean
+  p_outbox_held uuid[], p_inbox_held uuid[], p_outbox_room int, p_inbox_room int, p_has_events boolean, p_has_scheduled boolean
 )
 returns wh_stored
 language plpgsql
@@ -30,10 +30,10 @@ begin
     v_partitions := wh_partitions_with_room(c, array(select m.partition_number from unnest(v_outbox_opening || v_inbox_opening) m));
   end if;
   if v_outbox_opening <> '{}' or p_outbox_arrivals <> '{}' then
-    v_opened := wh_open_streams_outbox(c, v_outbox_opening, p_outbox_arrivals, p_outbox_room, v_partitions);
+    v_opened := wh_open_streams_outbox(c, v_outbox_opening, p_outbox_arrivals, p_outbox_held, p_outbox_room, v_partitions);
   end if;
   if v_inbox_opening <> '{}' or p_inbox_arrivals <> '{}' then
-    v_opened_inbox := wh_open_streams_inbox(c, v_inbox_opening, p_inbox_arrivals, p_inbox_room, v_partitions);
+    v_opened_inbox := wh_open_streams_inbox(c, v_inbox_opening, p_inbox_arrivals, p_inbox_held, p_inbox_room, v_partitions);
     v_opened := row(v_opened.streams || v_opened_inbox.streams, v_opened.has_known or v_opened_inbox.has_known)::wh_opened;
   end if;
   v_streams := v_opened.streams;

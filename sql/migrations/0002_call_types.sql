@@ -101,9 +101,6 @@ create type wh_opened as (streams wh_open_stream[], has_known boolean);
 
 create type wh_stream_version as (stream_id uuid, version bigint);
 
--- Streams of one lane that the caller holds, each with its head.
-create type wh_held as (stream_ids uuid[], heads bigint[]);
-
 -- What the reports on one lane came to: messages that the caller does not hold, and streams that give nothing
 -- out in this call.
 create type wh_reported as (lost uuid[], cooling uuid[]);

@@ -56,11 +56,10 @@ describe.each(lanes)('in the $source', (lane) => {
     await silence(db, a, 700);
     const writer = await begin(db);
     await b.over(writer.client).call(lane.stores(second), { p_stale_threshold_seconds: 3600 });
-    await c.over(await impatient(db)).call(takeover);
+    const freed = await c.over(await impatient(db)).call(takeover);
+    expect(ids(freed)).toEqual(ids([first]));
     await writer.query('commit');
-    await c.call(takeover);
-    const rows = await lane.rows(db);
-    expect(rows.map(({ instance_id }) => instance_id)).toEqual([c.id, c.id]);
+    expect(ids(await c.call(lane.completes(freed), takeover))).toEqual(ids([second]));
   });
 
   it('a claim in an open transaction survives the goodbye of another instance', async ({ db, a, b }) => {

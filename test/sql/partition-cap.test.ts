@@ -32,7 +32,7 @@ describe.each(lanes)('A cap on partitions, in the %s,', (lane) => {
 
   it('lets more streams of a held partition in', async ({ a }) => {
     const few = a.with({ p_partition_count: 4 });
-    await few.call(lane.stores(...streams(20)), lane.room(0));
+    await few.call(lane.stores(...streams(100)), lane.room(0));
     const first = await few.call(lane.room(1), cap(1));
     const second = await few.call(cap(1));
     expect(first).toHaveLength(1);
