@@ -123,7 +123,7 @@ export class ConcurrentWorker {
         this.instance.id,
       ]);
     }
-    if (this.random.chance(0.03)) await sleep(1100);
+    if (this.random.chance(0.06)) await sleep(1200);
     const lost = await this.instance.call(lane.completes(items), noRoom);
     await this.client.query(lost.length > 0 ? 'rollback' : 'commit');
     this.log.refused += lost.length;

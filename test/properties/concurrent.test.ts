@@ -45,7 +45,9 @@ it(`eight instances at once keep every promise (SEED=${seed})`, { timeout: 60_00
   );
   expect(effects.map(({ message_id }) => message_id).sort()).toEqual([...log.committed.keys()].sort());
   expect(overtaken(effects, log)).toEqual([]);
+  // Enough has happened to be worth judging, leases lost under a handler's feet among it.
   expect(effects.length).toBeGreaterThan(100);
+  expect(log.refused).toBeGreaterThan(0);
 });
 
 interface Effect {

@@ -24,6 +24,7 @@ export function judgeCall(
     if (given > call.room[lane]) broken('the room is exceeded', { call, items });
   }
   model.heartbeat(call);
+  const partitions = model.partitionsOf(call.instanceId);
   const reported = judgeReports(model, call, lost);
   const stored = takeIn(model, snapshot, call);
   // Work of an instance that is removed by this call may be handed out by this call or by the next.
@@ -31,6 +32,7 @@ export function judgeCall(
   const held = model.unfinished().filter((message) => model.isHeld(message));
   const handedOut = items.map((item) => model.handOut(call, item, reported));
   model.checkOrder(call, handedOut);
+  checkPartitions(model, call, partitions);
   checkComplete(model, call, stored, [...held, ...freed], handedOut);
   return { items, lost, stored };
 }
@@ -99,6 +101,14 @@ function checkComplete(
     if (missing.length > 0)
       broken('work that is due and free is not handed out', { missing, handedOut, isNew });
   }
+}
+
+/** A call with a cap takes no partition beyond it; what the instance had above the cap, it may keep. */
+function checkPartitions(model: Model, call: BatchCall, before: ReadonlySet<number>): void {
+  if (call.maxPartitions === null) return;
+  const after = model.partitionsOf(call.instanceId);
+  if (after.size <= Math.max(before.size, call.maxPartitions)) return;
+  broken('the cap on partitions is exceeded', { call, before: [...before], after: [...after] });
 }
 
 function streamOf(message: ModelMessage | undefined): string {

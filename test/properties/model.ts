@@ -17,12 +17,15 @@ export interface ModelMessage {
   dueAt: number;
   holder: string | null;
   leaseEnd: number;
+  /** Known once it was handed out. */
+  partition: number;
   fate: 'open' | 'unfinished' | 'finished' | 'dead' | 'rolled back';
 }
 
 export interface HandedOut {
   readonly source: string;
   readonly message_id: string;
+  readonly partition_number: number;
   readonly status: number;
   readonly flags: number;
   readonly attempts: number;
@@ -65,6 +68,12 @@ export class Model {
 
   isHeld({ holder, leaseEnd }: ModelMessage): boolean {
     return holder !== null && leaseEnd > this.now;
+  }
+
+  /** The partitions in which the instance holds leases. */
+  partitionsOf(instanceId: string): Set<number> {
+    const held = this.unfinished().filter((message) => message.holder === instanceId && this.isHeld(message));
+    return new Set(held.map(({ partition }) => partition));
   }
 
   release(instanceId: string): void {
@@ -130,6 +139,7 @@ export class Model {
     if (retried !== ((message.status & failedBits) !== 0))
       broken('RetryAfterFailure is wrong', { item, message });
     message.holder = call.instanceId;
+    message.partition = item.partition_number;
     message.leaseEnd = item.lease_expiry.getTime() + this.passed;
     return message;
   }
@@ -187,6 +197,7 @@ export function modelOf(
     dueAt,
     holder: null,
     leaseEnd: 0,
+    partition: Number.NaN,
     fate,
   };
 }

@@ -139,3 +139,22 @@ export function checkMechanism({ messages, streams, floors }: Snapshot): void {
   const below = streams.find((stream) => stream.below_floor);
   if (below !== undefined) broken('a stream lies below the floor', below);
 }
+
+/** What was appended since the snapshot before follows everything of its stream and lane that was there and lies before it. */
+export function checkEventOrder(before: Snapshot, { events }: Snapshot, model: Model): void {
+  const old = new Set(before.events.map(({ event_id }) => event_id));
+  const versions = new Map(events.map(({ event_id, version }) => [event_id, version]));
+  const all = [...model.messages.values()].filter(
+    ({ isEvent, fate }) => isEvent && fate !== 'open' && fate !== 'rolled back',
+  );
+  for (const later of all) {
+    const version = versions.get(later.id);
+    if (version === undefined || old.has(later.id)) continue;
+    const earlier = all.filter(
+      ({ lane, key, order }) => lane === later.lane && key === later.key && order < later.order,
+    );
+    const overtaken = earlier.find(({ id }) => (versions.get(id) ?? Number.POSITIVE_INFINITY) > version);
+    if (overtaken !== undefined)
+      broken('an event is overtaken in the event store', { later, version, overtaken });
+  }
+}

@@ -15,7 +15,8 @@ import type { Item, World } from './world.js';
 
 const weights = {
   store: 14,
-  'plain insert': 14,
+  'plain insert': 13,
+  'store in an open transaction': 4,
   'end transaction': 7,
   claim: 14,
   'claim all': 6,
@@ -47,6 +48,7 @@ export async function perform(world: World, step: Step, streams: readonly string
   const worker = world.workers.length > 0 ? random.pick(world.workers) : world.join(random.uuid());
   const call = emptyCall(worker.id);
   if (step.kind === 'plain insert') return insertPlain(world, random, streams);
+  if (step.kind === 'store in an open transaction') return storeOpen(world, random, streams);
   if (step.kind === 'end transaction') return endTransaction(world, random);
   if (step.kind === 'time passes') return world.pass(random.pick(passingSeconds));
   if (step.kind === 'join') return void (world.workers.length < 5 && world.join(random.uuid()));
@@ -158,14 +160,23 @@ function expectVersion(world: World, random: Random, call: BatchCall, message: N
 }
 
 async function insertPlain(world: World, random: Random, streams: readonly string[]): Promise<void> {
-  const messages = Array.from({ length: 1 + random.below(3) }, () => ({
+  const messages = plainMessages(random, streams, 0.3);
+  await world.insertPlain(random.chance(0.8) ? 'outbox' : 'inbox', messages, random.chance(0.5));
+}
+
+/** No events: their versions would stay locked, and the events of others would have to wait for them. */
+async function storeOpen(world: World, random: Random, streams: readonly string[]): Promise<void> {
+  await world.storeOpen(random.pick(['outbox', 'inbox']), random.uuid(), plainMessages(random, streams, 0));
+}
+
+function plainMessages(random: Random, streams: readonly string[], events: number): NewMessage[] {
+  return Array.from({ length: 1 + random.below(3) }, () => ({
     message_id: random.uuid(),
     event_type: 'shop.OrderPlaced',
     event_data: {},
     stream_id: random.chance(0.1) ? null : random.pick(streams),
-    is_event: random.chance(0.3),
+    is_event: random.chance(events),
   }));
-  await world.insertPlain(random.chance(0.8) ? 'outbox' : 'inbox', messages, random.chance(0.5));
 }
 
 async function endTransaction(world: World, random: Random): Promise<void> {

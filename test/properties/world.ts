@@ -6,7 +6,14 @@ import { Instance, type NewMessage, type WorkRow } from '../support/work.js';
 import { type BatchCall, type LaneName, laneOf, parametersOf, type Stored } from './batch-call.js';
 import { judgeCall } from './judge.js';
 import { broken, Model, type ModelMessage, modelOf } from './model.js';
-import { checkEvents, checkMechanism, checkPromises, type Snapshot, takeSnapshot } from './snapshot.js';
+import {
+  checkEventOrder,
+  checkEvents,
+  checkMechanism,
+  checkPromises,
+  type Snapshot,
+  takeSnapshot,
+} from './snapshot.js';
 
 export interface Item {
   readonly lane: LaneName;
@@ -39,6 +46,8 @@ export class World {
   /** Messages stored through the function, which may be sent again. */
   readonly sent: Stored[] = [];
   snapshot!: Snapshot;
+  /** The snapshot of the last check. */
+  private checked: Snapshot | undefined;
   /** Whether nothing has happened since the snapshot. */
   private isFresh = false;
 
@@ -81,11 +90,11 @@ export class World {
     );
   }
 
+  /** A plain insert, in a transaction of its own or in one that stays open. */
   async insertPlain(lane: LaneName, messages: readonly NewMessage[], keepsOpen: boolean): Promise<void> {
-    const client = keepsOpen ? await this.free() : this.connections.observer;
+    const client = keepsOpen ? await this.begin() : this.connections.observer;
     const { table, target } = laneOf[lane];
     const inserted: ModelMessage[] = [];
-    if (keepsOpen) await client.query('begin');
     for (const message of messages) {
       const { rows } = await client.query(
         `insert into ${table} (message_id, ${target}, event_type, event_data, stream_id, is_event)
@@ -99,21 +108,38 @@ export class World {
     if (keepsOpen) this.open.push({ client, messages: inserted });
   }
 
+  /** An application's call without room, in a transaction that stays open. */
+  async storeOpen(lane: LaneName, applicationId: string, messages: readonly NewMessage[]): Promise<void> {
+    const client = await this.begin();
+    const application = new Instance(applicationId, client, { p_max_outbox_items: 0, p_max_inbox_items: 0 });
+    await application.call(laneOf[lane].stores(...messages));
+    const { rows } = await client.query<{ message_id: string; sequence_order: string }>(
+      `select message_id, sequence_order from ${laneOf[lane].table} where message_id = any($1)`,
+      [messages.map(({ message_id }) => message_id)],
+    );
+    const orders = new Map(
+      rows.map(({ message_id, sequence_order }) => [message_id, Number(sequence_order)]),
+    );
+    const stored = messages.map((each) =>
+      modelOf(lane, each, orders.get(each.message_id) ?? Number.NaN, 0, 'open'),
+    );
+    for (const message of stored) this.model.add(message);
+    this.open.push({ client, messages: stored });
+  }
+
   async end(transaction: OpenTransaction, commits: boolean): Promise<void> {
     this.open.splice(this.open.indexOf(transaction), 1);
     await transaction.client.query(commits ? 'commit' : 'rollback');
     for (const message of transaction.messages) message.fate = commits ? 'unfinished' : 'rolled back';
   }
 
-  /** A connection without a transaction; when all have one, the oldest commits. */
-  private async free(): Promise<pg.Client> {
-    const idle = this.connections.applications.find((client) =>
-      this.open.every((each) => each.client !== client),
-    );
-    if (idle !== undefined) return idle;
-    const oldest = this.open[0] as OpenTransaction;
-    await this.end(oldest, true);
-    return oldest.client;
+  /** A connection on which a transaction begins; when all have one already, the oldest commits. */
+  private async begin(): Promise<pg.Client> {
+    const isIdle = (client: pg.Client) => this.open.every((each) => each.client !== client);
+    if (!this.connections.applications.some(isIdle)) await this.end(this.open[0] as OpenTransaction, true);
+    const client = this.connections.applications.find(isIdle) as pg.Client;
+    await client.query('begin');
+    return client;
   }
 
   async pass(seconds: number): Promise<void> {
@@ -149,7 +175,9 @@ export class World {
     this.isFresh = false;
     checkPromises(this.snapshot, this.model);
     checkEvents(this.snapshot);
+    checkEventOrder(this.checked ?? this.snapshot, this.snapshot, this.model);
     checkMechanism(this.snapshot);
+    this.checked = this.snapshot;
   }
 }
 

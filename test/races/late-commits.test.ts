@@ -3,7 +3,7 @@
 import { describe, expect } from 'vitest';
 import { openSession, waitUntilBlocked } from '../support/sessions.js';
 import { ids, it, lanes, message, type NewMessage, outbox, stream, streams } from '../support/work.js';
-import { begin, noRoom, takeover } from './transactions.js';
+import { begin, impatient, noRoom, takeover } from './transactions.js';
 
 describe.each(lanes)('a message of the $source that commits late', (lane) => {
   it('is handed out before a later one that was given back meanwhile', async ({ db, a }) => {
@@ -61,6 +61,15 @@ describe.each(lanes)('a message of the $source that commits late', (lane) => {
     expect(items).not.toContain(next.message_id);
   });
 
+  it('is not overtaken by what is stored into its stream while more has arrived than one call admits', async ({
+    db,
+    a,
+  }) => {
+    const [early, next] = stream(2) as [NewMessage, NewMessage];
+    await lane.insertPlain(db.pool, ...streams(220), early);
+    expect(ids(await a.call(lane.stores(next), lane.room(1)))).not.toContain(next.message_id);
+  });
+
   it('is not overtaken when its stream was locked as it was admitted', async ({ db, a, b }) => {
     const [early, late] = stream(2) as [NewMessage, NewMessage];
     const other = message({ stream_id: crypto.randomUUID(), is_event: true, expected_version: 0 });
@@ -83,4 +92,38 @@ describe.each(lanes)('a message of the $source that commits late', (lane) => {
     );
     expect(handedOut).toEqual(ids([early, late]));
   });
+
+  it.for([
+    { room: 'with room', part: {} },
+    { room: 'without room', part: noRoom },
+  ])(
+    'was stored by an open call $room and is found though a later one was handed out',
+    async ({ part }, { db, a, b, c }) => {
+      const [first, early, late] = stream(3) as [NewMessage, NewMessage, NewMessage];
+      await a.call(lane.stores(first));
+      await b.call();
+      const writer = await begin(db);
+      await b.over(writer.client).call(lane.stores(early), part);
+      await c.over(await impatient(db)).call(lane.stores(late));
+      await a.over(await impatient(db)).call(lane.completes([first]), noRoom);
+      const passed = await c.over(await impatient(db)).call(takeover);
+      expect(ids(passed)).toEqual(passed.length === 0 ? [] : ids([late]));
+      await c.call(lane.releases(passed), noRoom);
+      await writer.query('commit');
+
+      // The floors rise as far as they can, with traffic that leaves this stream alone.
+      for (let round = 0; round < 5; round++) {
+        await db.pool.query("update wh_lanes set moved_at = '-infinity', swept_at = clock_timestamp()");
+        const others = await a.call(lane.stores(message()), lane.room(1), { p_takeover_seconds: 3600 });
+        await a.call(lane.completes(others.filter(({ stream_id }) => stream_id === null)), noRoom);
+      }
+      await db.pool.query(
+        `update ${lane.table} set lease_expiry = clock_timestamp() where lease_expiry is not null`,
+      );
+      await db.pool.query(
+        'update wh_active_streams set lease_expiry = clock_timestamp() where lease_expiry is not null',
+      );
+      expect(ids(await c.call(takeover))).toEqual(ids([early, late]));
+    },
+  );
 });
