@@ -48,8 +48,8 @@ declare
   v_inbox_room int := p_max_inbox_items;
   v_outbox_arrivals wh_arrival[] := '{}';
   v_inbox_arrivals wh_arrival[] := '{}';
-  v_outbox_held uuid[] := '{}';
-  v_inbox_held uuid[] := '{}';
+  v_outbox_held wh_open_stream[] := '{}';
+  v_inbox_held wh_open_stream[] := '{}';
   v_outbox_reported wh_reported;
   v_inbox_reported wh_reported;
   v_outbox_leased uuid[] := '{}';
@@ -90,8 +90,8 @@ begin
     perform wh_record_perspectives(p_perspective_completions, p_perspective_failures);
   end if;
   if v_reports then
-    v_outbox_held := wh_lock_reported_outbox(p_instance_id, o.reported);
-    v_inbox_held := wh_lock_reported_inbox(p_instance_id, i.reported);
+    v_outbox_held := wh_lock_reported_outbox(c, o.reported);
+    v_inbox_held := wh_lock_reported_inbox(c, i.reported);
     v_outbox_reported := wh_report_outbox(c, o.completions, o.failures, o.renewed, o.reported);
     v_inbox_reported := wh_report_inbox(c, i.completions, i.failures, i.renewed, i.reported);
     if v_outbox_reported.lost <> '{}' or v_inbox_reported.lost <> '{}' then

@@ -2,7 +2,7 @@
 -- In two statements: one takes the lock that excludes whoever is storing there, of the streams that look empty; the
 -- next sees, with a new snapshot, every message that was admitted before. One committed later is not admitted and will
 -- open the stream anew. Nothing is stranded.
--- Locks: stream rows, skip locked. Reads by primary key, then by wh_{lane}_stream from the stream's head or the lane's floor.
+-- Locks: stream rows, skip locked. Reads by primary key, then by wh_{lane}_stream from the stream's head.
 create or replace function wh_close_{lane}(c wh_call, p_stream_ids uuid[])
 returns int
 language plpgsql
@@ -20,7 +20,7 @@ begin
     where s.stream_id = any(p_stream_ids) and s.lane = '{lane}'
       and (
         select m.sequence_order from wh_{lane} m
-        where m.stream_key = s.stream_id and m.sequence_order >= least(s.head, c.{lane}_floor) and m.processed_at is null
+        where m.stream_key = s.stream_id and m.sequence_order >= s.head and m.processed_at is null
         limit 1
       ) is null
     for update skip locked
@@ -33,7 +33,7 @@ begin
     from unnest(v_stream_ids, v_heads) as k(stream_id, head)
     left join lateral (
       select m.sequence_order from wh_{lane} m
-      where m.stream_key = k.stream_id and m.sequence_order >= least(k.head, c.{lane}_floor) and m.processed_at is null
+      where m.stream_key = k.stream_id and m.sequence_order >= k.head and m.processed_at is null
       limit 1
     ) f on true
     where f.sequence_order is null

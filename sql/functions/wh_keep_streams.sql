@@ -15,14 +15,14 @@ begin
     return null;
   end if;
   select array_agg(s.stream_id),
-         array_agg(s.stream_id) filter (where s.held_through < 9223372036854775807 or s.lease_expiry < c.lease_expiry - interval '1 second')
+         array_agg(s.stream_id) filter (where s.held_through < 9223372036854775807 or s.lease_expiry < c.fresh_from)
   into v_held, v_aged
   from unnest(p_streams) s
   where s.lane = p_lane and s.held and not s.fresh;
   if v_aged is not null then
     update wh_active_streams s
     set lease_expiry = c.lease_expiry, held_through = 9223372036854775807,
-        head = greatest(s.head, case p_lane when 'outbox' then c.outbox_floor else c.inbox_floor end)
+        head = case p_lane when 'outbox' then c.outbox_floor else c.inbox_floor end
     where s.stream_id = any(v_aged) and s.lane = p_lane;
   end if;
   return case when cardinality(p_leased) = cardinality(p_messages) then v_held end;

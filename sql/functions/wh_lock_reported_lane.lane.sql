@@ -3,20 +3,22 @@
 -- Locks: stream rows by stream_id, waiting; the outbox's before the inbox's. It waits only for calls that are past
 -- their own waits, or for a call of the same instance. It modifies nothing: others who open streams do not wait for it.
 -- Reads by primary key.
-create or replace function wh_lock_reported_{lane}(p_instance_id uuid, p_message_ids uuid[])
-returns uuid[]
+create or replace function wh_lock_reported_{lane}(c wh_call, p_message_ids uuid[])
+returns wh_open_stream[]
 language plpgsql
 as $$
 declare
-  v_held uuid[];
+  v_held wh_open_stream[];
 begin
   if p_message_ids <> '{}' then
-    select array_agg(l.stream_id) filter (where l.instance_id = p_instance_id) into v_held
+    select array_agg((l.lane, l.stream_id, false, l.lease_expiry > c.now, l.lease_expiry, l.head, l.held_through)::wh_open_stream)
+           filter (where l.instance_id = c.instance_id)
+    into v_held
     from (
-      select s.stream_id, s.instance_id
+      select s.lane, s.stream_id, s.instance_id, s.lease_expiry, s.head, s.held_through
       from wh_active_streams s
       where s.stream_id = any(array(
-          select m.stream_key from wh_{lane} m where m.message_id = any(p_message_ids) and m.instance_id = p_instance_id))
+          select m.stream_key from wh_{lane} m where m.message_id = any(p_message_ids) and m.instance_id = c.instance_id))
         and s.lane = '{lane}'
       order by s.stream_id
       for no key update

@@ -1,4 +1,4 @@
--- Moves the lane's floors, at most once a second: below them no live row is to be found.
+-- Moves the lane's floors, at most four times a second: below them no live row is to be found.
 -- A row can still appear below a floor when its transaction was running while the floor was noted. So what is noted
 -- now, before this call had a transaction id, takes effect when every transaction with an earlier id has ended.
 -- (A read-only snapshot, however old, has no transaction id and does not hold it back.) One freak remains: a plain
@@ -14,7 +14,7 @@ declare
 begin
   select l.* into v_lane
   from wh_lanes l
-  where l.lane = '{lane}' and l.moved_at < c.noted_at - interval '1 second'
+  where l.lane = '{lane}' and l.moved_at < c.noted_at - interval '250 milliseconds'
   for no key update skip locked;
   if not found or pg_snapshot_xmin(pg_current_snapshot()) < v_lane.horizon then
     return;

@@ -44,7 +44,7 @@ begin
   ) i, wh_lanes o, wh_lanes n, wh_admission oa, wh_admission na
   where o.lane = 'outbox' and n.lane = 'inbox' and oa.lane = 'outbox' and na.lane = 'inbox';
   -- For wh_move_floors: as far as these notes reach, whoever writes with a later transaction id writes above them.
-  if v_beats and v_floors_moved_at < v_now - interval '1 second' and pg_current_xact_id_if_assigned() is null then
+  if v_beats and v_floors_moved_at < v_now - interval '250 milliseconds' and pg_current_xact_id_if_assigned() is null then
     select v_now, o.last_value, n.last_value into c.noted_at, c.outbox_noted, c.inbox_noted
     from wh_outbox_sequence_order_seq o, wh_inbox_sequence_order_seq n;
   end if;

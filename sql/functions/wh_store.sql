@@ -3,7 +3,7 @@
 -- A subtransaction costs less than `on conflict` on every row (see wh_open_streams_lane).
 create or replace function wh_store(
   c wh_call, p_outbox wh_new_message[], p_inbox wh_new_message[], p_outbox_arrivals wh_arrival[], p_inbox_arrivals wh_arrival[],
-  p_outbox_held uuid[], p_inbox_held uuid[], p_outbox_room int, p_inbox_room int, p_has_events boolean, p_has_scheduled boolean
+  p_outbox_held wh_open_stream[], p_inbox_held wh_open_stream[], p_outbox_room int, p_inbox_room int, p_has_events boolean, p_has_scheduled boolean
 )
 returns wh_stored
 language plpgsql

@@ -49,7 +49,7 @@ begin
     from (
       select m.*, s.stream_id is not null as admitted,
         s.held and m.ord <= v_last_ord and coalesce(m.ord < b.ord, true) as leased,
-        case when s.fresh or s.held_through < 9223372036854775807 or s.lease_expiry < c.lease_expiry - interval '1 second'
+        case when s.fresh or s.held_through < 9223372036854775807 or s.lease_expiry < c.fresh_from
           then c.lease_expiry else s.lease_expiry end as lease_expiry
       from (
         select n.*, nextval('wh_{lane}_sequence_order_seq') as sequence_order, clock_timestamp() as stored_at

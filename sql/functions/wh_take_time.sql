@@ -12,6 +12,8 @@ begin
   end if;
   c.now := clock_timestamp();
   c.lease_expiry := c.now + make_interval(secs => c.lease_seconds);
+  -- A lease that ends no earlier is as good as a new one.
+  c.fresh_from := c.lease_expiry - interval '1 second';
   return c;
 end
 $$;

@@ -78,7 +78,8 @@ create table wh_message_deduplication (
 
 -- One row per lane and stream that has unfinished admitted work. Its row lock guards the leases of the
 -- stream's messages: who changes them holds it. Free: instance_id is null, claimable from available_at.
--- No message of the stream lies below head; none that is held lies above held_through.
+-- No message of the stream lies below head, not even one whose transaction is still open: head is never set above
+-- the lane's floor. None that is held lies above held_through.
 create table wh_active_streams (
   stream_id uuid not null,
   lane text collate "C" not null,
@@ -95,7 +96,7 @@ create index wh_active_streams_free on wh_active_streams (lane, available_at) wh
 create index wh_active_streams_leased on wh_active_streams (lane, lease_expiry) where instance_id is not null;
 
 -- Where the searches of a lane may start, so that they do not wade through dead rows that an old snapshot
--- keeps. Moved at most once a second; next_* become the floors when every transaction that was running
+-- keeps. Moved at most four times a second; next_* become the floors when every transaction that was running
 -- when they were noted (horizon) has ended.
 create table wh_lanes (
   lane text collate "C" primary key,

@@ -24,6 +24,7 @@ create type wh_call as (
   now timestamptz,
   lease_seconds int,
   lease_expiry timestamptz,
+  fresh_from timestamptz,
   keeps_completed boolean,
   partition_count int,
   outbox_rank int,
