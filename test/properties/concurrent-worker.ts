@@ -99,8 +99,9 @@ export class ConcurrentWorker {
     const given: Parameters = Object.assign({}, ...parts);
     const sentAt = performance.now();
     const rows = await this.instance.call(given);
-    const lost = new Set(rows.filter(isLost).map(({ message_id }) => message_id));
-    this.held = this.held.filter(({ message_id }) => !lost.has(message_id));
+    // What it lost, it no longer holds. What its lease had run out on may come to it again: then it holds it once.
+    const named = new Set(rows.map(({ message_id }) => message_id));
+    this.held = this.held.filter(({ message_id }) => !named.has(message_id));
     for (const row of rows.filter((each) => !isLost(each))) {
       this.held.push(row);
       this.log.handedOut.set(row.message_id, sentAt);

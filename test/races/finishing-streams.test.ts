@@ -93,15 +93,36 @@ describe.each(lanes)(
       expect(ids(await b.call(takeover))).toEqual(ids([second]));
     });
 
-    it('was stored through an open call before, and commits after it', async ({ db, a, b, c }) => {
-      const [first, second] = stream(2) as [NewMessage, NewMessage];
-      await a.call(lane.stores(first));
-      await b.call();
-      const writer = await begin(db);
-      await b.over(writer.client).call(lane.stores(second), noRoom);
-      await a.over(await impatient(db)).call(lane.completes([first]), noRoom);
-      await writer.query('commit');
-      expect(ids(await c.call(takeover))).toEqual(ids([second]));
+    describe.each([
+      { how: 'an open call', part: {} },
+      { how: 'an open call without room', part: noRoom },
+    ])('and was stored before by $how', ({ part }) => {
+      it('is handed out when that commits', async ({ db, a, b, c }) => {
+        const [first, second] = stream(2) as [NewMessage, NewMessage];
+        await a.call(lane.stores(first));
+        await b.call();
+        const writer = await begin(db);
+        await b.over(writer.client).call(lane.stores(second), part);
+        await a.over(await impatient(db)).call(lane.completes([first]), noRoom);
+        expect(await c.over(await impatient(db)).call(takeover)).toEqual([]);
+        await writer.query('commit');
+        expect(ids(await c.call(takeover))).toEqual(ids([second]));
+        await c.call(lane.completes([second]));
+        expect((await db.pool.query('select from wh_active_streams')).rowCount).toBe(0);
+      });
+
+      it('leaves nothing behind when that rolls back', async ({ db, a, b, c }) => {
+        const [first, second, third] = stream(3) as [NewMessage, NewMessage, NewMessage];
+        await a.call(lane.stores(first));
+        await b.call();
+        const writer = await begin(db);
+        await b.over(writer.client).call(lane.stores(second), part);
+        await a.over(await impatient(db)).call(lane.completes([first]), noRoom);
+        await writer.query('rollback');
+        expect(await c.call(takeover)).toEqual([]);
+        expect((await db.pool.query('select from wh_active_streams')).rowCount).toBe(0);
+        expect(ids(await c.call(lane.stores(third)))).toEqual(ids([third]));
+      });
     });
 
     it('is stored by an open call that rolls back: the stream goes on', async ({ db, a, b, c }) => {
