@@ -134,6 +134,12 @@ begin
   if v_inbox_arrivals <> '{}' then
     perform wh_admit_inbox(c, v_inbox_arrivals, s.inbox_admitted);
   end if;
+  if clock_timestamp() > c.now + make_interval(secs => c.lease_seconds / 4.0) then
+    -- It has waited for somebody, and the leases that it hands out have aged.
+    c := wh_take_time(c, false);
+    v_outbox_leased := wh_renew_outbox(c, v_outbox_leased);
+    v_inbox_leased := wh_renew_inbox(c, v_inbox_leased);
+  end if;
   if (v_reports or v_stores or c.sweeps) and c.noted_at is not null then
     perform wh_move_floors_outbox(c);
     perform wh_move_floors_inbox(c);

@@ -59,7 +59,7 @@ begin
     perform wh_release_{lane}(v_due.expired, coalesce(v_message_ids, '{}'));
   end if;
   if v_emptied is not null then
-    perform wh_close_{lane}(c, v_emptied);
+    perform wh_close_{lane}(v_emptied);
   end if;
   if v_blocked is not null then
     update wh_active_streams s

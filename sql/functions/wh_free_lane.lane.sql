@@ -1,5 +1,5 @@
 -- Frees those of these streams, which the caller holds and has locked, in which it holds no message any more; they
--- are due now or when their first message is (or now, when it is just being stored by somebody else). A cooling stream is due a moment after this call.
+-- are due now or when their first message is. A cooling stream is due a moment after this call.
 -- A lease on a message that has run out while the stream's went on is taken off.
 -- Reads by wh_{lane}_stream, from the stream's head to what is held.
 create or replace function wh_free_{lane}(c wh_call, p_stream_ids uuid[], p_cooling uuid[])

@@ -59,7 +59,7 @@ begin
   c.keeps_completed := p_flags & 4 <> 0;
   c.partition_count := p_partition_count;
   c.max_partitions := p_max_partitions;
-  c.takeover_seconds := p_takeover_seconds;
+  c.takeover_seconds := least(p_takeover_seconds, 315360000);
   return c;
 end
 $$;

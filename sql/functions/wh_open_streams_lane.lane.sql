@@ -1,8 +1,8 @@
 -- Makes the stream rows of everything the call stores and admits in the lane, and locks those that exist.
 -- A fresh stream with a stored message that can be run now is made as held by the caller, so that store and
 -- lease are one insert each. p_held: streams that the caller has reported on and locked; only in
--- those may it lease new messages beside fresh ones. An existing row that
--- somebody is about to remove is left out of the result: what is stored there stays unadmitted, like a plain insert.
+-- those may it lease new messages beside fresh ones. Any other existing
+-- row is not touched: what is stored there stays unadmitted, like a plain insert, so a storer holds nobody up.
 -- Locks: stream rows by stream_id, the outbox's before the inbox's; waits for a concurrent call that opens the same
 -- stream, and fails with unique_violation when that one commits (see wh_store). An insert with `on conflict do
 -- nothing` would do without that, at twice the cost of a plain one: 13 against 7 ms for 500 rows.
@@ -53,9 +53,9 @@ begin
   )
   select (select array_agg(o.stream) from opened o),
          (select array_agg(h::wh_open_stream) from unnest(p_held) h join wanted w on w.stream_id = h.stream_id),
-         (select array_agg(k.stream_id) from known k)
+         (select array_agg(k.stream_id) from known k join wanted w on w.stream_id = k.stream_id where w.ord = 0)
   into v_fresh, v_held, v_known;
-  return row(coalesce(v_fresh, '{}') || v_held || wh_lock_known_streams('{lane}', v_known, p_arrivals <> '{}'),
+  return row(coalesce(v_fresh, '{}') || v_held || wh_lock_known_streams('{lane}', v_known),
     v_held is not null or v_known is not null)::wh_opened;
 end
 $$;

@@ -17,6 +17,6 @@ begin
   update wh_active_streams s
   set lease_expiry = greatest(s.lease_expiry, c.lease_expiry)
   where s.stream_id = any(r.stream_ids) and (s.lane = '{lane}') is true;
-  return r.message_ids;
+  return coalesce(r.message_ids, '{}');
 end
 $$;

@@ -40,8 +40,8 @@ begin
   r.outbox_admitted := wh_admissible_outbox(c, p_outbox_arrivals, v_streams);
   r.inbox_admitted := wh_admissible_inbox(c, p_inbox_arrivals, v_streams);
   if p_has_events then
-    v_behind := wh_new_behind_outbox(c, p_outbox, p_outbox_arrivals, p_outbox_room)
-      || wh_new_behind_inbox(c, v_inbox, p_inbox_arrivals, p_inbox_room);
+    v_behind := wh_new_behind_outbox(c, p_outbox, p_outbox_arrivals, r.outbox_admitted, p_outbox_room)
+      || wh_new_behind_inbox(c, v_inbox, p_inbox_arrivals, r.inbox_admitted, p_inbox_room);
   end if;
   if p_has_events or r.outbox_admitted <> '{}' or r.inbox_admitted <> '{}' then
     select e.versions, e.deferred into v_versions, v_deferred

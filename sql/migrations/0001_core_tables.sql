@@ -1,4 +1,4 @@
--- The tables of the contract, and two of the mechanism: wh_active_streams and wh_lanes.
+-- The tables of the contract, and three of the mechanism: wh_active_streams, wh_lanes and wh_admission.
 
 create table wh_service_instances (
   instance_id uuid primary key,
