@@ -2,7 +2,7 @@
 -- to the first that has to wait; the streams share the room evenly.
 -- p_appended: plainly inserted events that this call has appended. An event is not handed out before.
 -- Locks: stream rows, skip locked; then their messages, which nobody else touches meanwhile.
--- Reads by wh_{lane}_stream, from the stream's head.
+-- Reads by wh_{lane}_stream, from the stream's head or the first unadmitted message.
 create or replace function wh_claim_{lane}(c wh_call, p_room int, p_appended uuid[])
 returns uuid[]
 language plpgsql
@@ -34,7 +34,7 @@ begin
              when m.scheduled_for > c.now then m.scheduled_for
         end as until
       from wh_{lane} m
-      where m.stream_key = s.stream_id and m.sequence_order >= s.head and m.processed_at is null
+      where m.stream_key = s.stream_id and m.sequence_order >= least(s.head, (select wh_first_unadmitted_{lane}(c.{lane}_floor))) and m.processed_at is null
       order by m.sequence_order
       limit greatest(p_room / cardinality(v_due.stream_ids), 1)
     ) m on true
@@ -59,7 +59,7 @@ begin
     perform wh_release_{lane}(v_due.expired, coalesce(v_message_ids, '{}'));
   end if;
   if v_emptied is not null then
-    perform wh_close_{lane}(v_emptied);
+    perform wh_close_{lane}(c, v_emptied);
   end if;
   if v_blocked is not null then
     update wh_active_streams s
@@ -69,7 +69,7 @@ begin
   end if;
   if v_taken is not null then
     update wh_active_streams s
-    set instance_id = c.instance_id, lease_expiry = c.lease_expiry, head = least(t.head, c.{lane}_floor), held_through = t.through
+    set instance_id = c.instance_id, lease_expiry = c.lease_expiry, head = t.head, held_through = t.through
     from unnest(v_taken, v_heads, v_through) as t(stream_id, head, through)
     where s.stream_id = t.stream_id and (s.lane = '{lane}') is true;
     perform wh_lease_{lane}(c, v_message_ids);

@@ -1,8 +1,8 @@
 -- Removes those of these streams, which the caller has locked, in which nothing is left. Returns how many.
 -- The rows were locked by an earlier statement, so this one sees, with a new snapshot, every message that was admitted
 -- under the lock before; one committed later is not admitted yet and will open the stream anew. Nothing is stranded.
--- Reads by primary key, then by wh_{lane}_stream from the stream's head.
-create or replace function wh_close_{lane}(p_stream_ids uuid[])
+-- Reads by primary key, then by wh_{lane}_stream from the stream's head or the first unadmitted message.
+create or replace function wh_close_{lane}(c wh_call, p_stream_ids uuid[])
 returns int
 language plpgsql
 as $$
@@ -13,7 +13,7 @@ declare
     where s.stream_id = any(p_stream_ids) and s.lane = '{lane}'
       and (
         select m.sequence_order from wh_{lane} m
-        where m.stream_key = s.stream_id and m.sequence_order >= s.head and m.processed_at is null
+        where m.stream_key = s.stream_id and m.sequence_order >= least(s.head, (select wh_first_unadmitted_{lane}(c.{lane}_floor))) and m.processed_at is null
         limit 1
       ) is null
   );

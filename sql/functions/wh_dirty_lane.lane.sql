@@ -1,7 +1,7 @@
 -- Of streams that the caller would lease new messages in: those that have something else unfinished.
 -- In a fresh stream that can only be a plain insert that nobody has admitted, and there are few of those; so
 -- they are looked through, and the fresh streams one by one only when there are many.
--- Reads by wh_{lane}_stream from the stream's head, and by wh_{lane}_unadmitted from the lane's floor.
+-- Reads by wh_{lane}_stream from the stream's head or the first unadmitted message, and by wh_{lane}_unadmitted from the lane's floor.
 create or replace function wh_dirty_{lane}(p_streams wh_open_stream[], p_has_known boolean, p_floor bigint)
 returns uuid[]
 language plpgsql stable
@@ -18,7 +18,7 @@ begin
       from unnest(p_streams) s
       cross join lateral (
         select 1 from wh_{lane} m
-        where m.stream_key = s.stream_id and m.sequence_order >= s.head and m.processed_at is null
+        where m.stream_key = s.stream_id and m.sequence_order >= least(s.head, (select wh_first_unadmitted_{lane}(p_floor))) and m.processed_at is null
         limit 1
       ) f
       where s.lane = '{lane}' and s.held and not s.fresh

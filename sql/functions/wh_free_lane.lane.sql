@@ -1,7 +1,7 @@
 -- Frees those of these streams, which the caller holds and has locked, in which it holds no message any more; they
 -- are due now or when their first message is. A cooling stream is due a moment after this call.
 -- A lease on a message that has run out while the stream's went on is taken off.
--- Reads by wh_{lane}_stream, from the stream's head to what is held.
+-- Reads by wh_{lane}_stream, from the stream's head, or the first unadmitted message, to what is held.
 create or replace function wh_free_{lane}(c wh_call, p_stream_ids uuid[], p_cooling uuid[])
 returns void
 language plpgsql
@@ -26,7 +26,7 @@ begin
     left join lateral (
       select m.sequence_order, m.scheduled_for, m.instance_id, m.lease_expiry
       from wh_{lane} m
-      where m.stream_key = s.stream_id and m.sequence_order >= s.head and m.processed_at is null
+      where m.stream_key = s.stream_id and m.sequence_order >= least(s.head, (select wh_first_unadmitted_{lane}(c.{lane}_floor))) and m.processed_at is null
       order by m.sequence_order
       limit 1
     ) f on true
@@ -42,7 +42,7 @@ begin
   end if;
   perform wh_release_{lane}(v_forgotten);
   update wh_active_streams s
-  set instance_id = null, lease_expiry = null, head = least(coalesce(f.head, s.head), c.{lane}_floor), held_through = 0,
+  set instance_id = null, lease_expiry = null, head = coalesce(f.head, s.head), held_through = 0,
       available_at = greatest(f.scheduled_for, case when s.stream_id = any(p_cooling) then c.now + interval '1 microsecond' else c.now end)
   from unnest(v_freed, v_heads, v_scheduled) as f(stream_id, head, scheduled_for)
   where s.stream_id = f.stream_id and (s.lane = '{lane}') is true;

@@ -10,7 +10,7 @@ begin
   if p_stream_ids = '{}' then
     return 0;
   end if;
-  v_closed := wh_close_{lane}(p_stream_ids);
+  v_closed := wh_close_{lane}(c, p_stream_ids);
   if v_closed < cardinality(p_stream_ids) then
     perform wh_free_{lane}(c, p_stream_ids, p_cooling);
   end if;

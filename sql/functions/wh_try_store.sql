@@ -23,6 +23,8 @@ declare
   v_deferred uuid[] := '{}';
   v_behind uuid[] := '{}';
   v_appending uuid[] := '{}';
+  v_outbox_head bigint;
+  v_inbox_head bigint;
   v_dirty_outbox uuid[] := '{}';
   v_dirty_inbox uuid[] := '{}';
 begin
@@ -67,6 +69,9 @@ begin
     v_appending := array(select v.stream_id from unnest(v_versions) v except select unnest(v_behind));
   end if;
 
+  if v_opened.has_known then
+    select o.last_value, n.last_value into v_outbox_head, v_inbox_head from wh_outbox_sequence_order_seq o, wh_inbox_sequence_order_seq n;
+  end if;
   if cardinality(p_outbox) > 0 then
     r.outbox_leased := wh_store_outbox(c, p_outbox, v_streams, v_appending, p_outbox_room, p_has_scheduled);
     r.outbox_unused := wh_unused_streams('outbox', v_opened.streams, p_outbox, r.outbox_leased);
@@ -76,8 +81,8 @@ begin
     r.inbox_unused := wh_unused_streams('inbox', v_opened.streams, v_inbox, r.inbox_leased);
   end if;
   if v_opened.has_known then
-    r.outbox_busy := wh_keep_streams(c, 'outbox', v_streams, p_outbox, r.outbox_leased);
-    r.inbox_busy := wh_keep_streams(c, 'inbox', v_streams, v_inbox, r.inbox_leased);
+    r.outbox_busy := wh_keep_streams(c, 'outbox', v_streams, p_outbox, r.outbox_leased, v_outbox_head);
+    r.inbox_busy := wh_keep_streams(c, 'inbox', v_streams, v_inbox, r.inbox_leased, v_inbox_head);
   end if;
   if v_versions <> '{}' then
     r.appended := wh_append_events(v_versions, wh_without(p_outbox, v_behind), wh_without(v_inbox, v_behind), r.outbox_admitted, r.inbox_admitted);

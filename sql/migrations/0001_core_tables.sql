@@ -78,8 +78,7 @@ create table wh_message_deduplication (
 
 -- One row per lane and stream that has unfinished admitted work. Its row lock guards the leases of the
 -- stream's messages: who changes them holds it. Free: instance_id is null, claimable from available_at.
--- No message of the stream lies below head, not even one whose transaction is still open: head is never set above
--- the lane's floor. None that is held lies above held_through.
+-- No admitted message of the stream lies below head; none that is held lies above held_through.
 create table wh_active_streams (
   stream_id uuid not null,
   lane text collate "C" not null,
