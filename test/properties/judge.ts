@@ -24,16 +24,16 @@ export function judgeCall(
     if (given > call.room[lane]) broken('the room is exceeded', { call, items });
   }
   model.heartbeat(call);
-  const partitions = model.partitionsOf(call.instanceId);
+  const partitions = model.partitionsOf(call.instanceId, true);
   const reported = judgeReports(model, call, lost);
   const stored = takeIn(model, snapshot, call);
   // Work of an instance that is removed by this call may be handed out by this call or by the next.
   const freed = model.removeStale(call);
-  const held = model.unfinished().filter((message) => model.isHeld(message));
+  const held = model.unfinished().filter((message) => model.isHeld(message) || model.mayBeKept(message));
   const handedOut = items.map((item) => model.handOut(call, item, reported));
   model.checkOrder(call, handedOut);
   checkPartitions(model, call, partitions);
-  checkComplete(model, call, stored, [...held, ...freed], handedOut);
+  checkComplete(model, snapshot, call, stored, [...held, ...freed], handedOut);
   return { items, lost, stored };
 }
 
@@ -77,6 +77,7 @@ function takeIn(model: Model, snapshot: Snapshot, call: BatchCall): ModelMessage
 /** What must be handed out: new messages of clear streams that fit, and everything when there is room for all. */
 function checkComplete(
   model: Model,
+  snapshot: Snapshot,
   call: BatchCall,
   stored: ModelMessage[],
   before: ModelMessage[],
@@ -86,13 +87,18 @@ function checkComplete(
   const cooling = new Set(call.reports.map(({ lane, id }) => streamOf(model.find(lane, id))));
   const held = new Set(before.map(streamOf));
   const given = new Set(handedOut);
+  const appended = new Set(snapshot.events.map(({ event_id }) => event_id));
+  const events = model.unfinished().filter(({ isEvent, id }) => isEvent && !appended.has(id));
+  const waiting = new Set(events.filter((event) => !stored.includes(event)).map(({ key }) => key));
   const streams = byStream(model.unfinished());
   for (const [stream, messages] of streams) {
-    const { lane } = messages[0] as ModelMessage;
+    const { lane, key } = messages[0] as ModelMessage;
     if (held.has(stream) || cooling.has(stream)) continue;
     const isNew = messages.every((message) => stored.includes(message));
     const storedHere = call.stores.filter((each) => each.lane === lane).length;
     const fits = isNew && storedHere <= call.room[lane];
+    // A new event may wait for an earlier one that came by the other lane and is not appended yet.
+    if (fits && messages.some(({ isEvent }) => isEvent) && waiting.has(key)) continue;
     const takesAll = call.takeoverSeconds === 0 && call.room[lane] >= 200;
     if (!fits && !takesAll) continue;
     const blocked = messages.findIndex(({ dueAt }) => dueAt > model.now);
@@ -103,10 +109,10 @@ function checkComplete(
   }
 }
 
-/** A call with a cap takes no partition beyond it; what the instance had above the cap, it may keep. */
+/** A call with a cap takes no partition beyond it; what the instance had above the cap, it may keep and renew. */
 function checkPartitions(model: Model, call: BatchCall, before: ReadonlySet<number>): void {
   if (call.maxPartitions === null) return;
-  const after = model.partitionsOf(call.instanceId);
+  const after = model.partitionsOf(call.instanceId, false);
   if (after.size <= Math.max(before.size, call.maxPartitions)) return;
   broken('the cap on partitions is exceeded', { call, before: [...before], after: [...after] });
 }

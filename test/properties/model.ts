@@ -44,6 +44,8 @@ const bothStages = Status.ReceptorProcessed | Status.PerspectiveProcessed;
 
 export class Model {
   readonly messages = new Map<string, ModelMessage>();
+  /** The latest lease that the holder of a stream has had in it: until then what it still holds there stays with it. */
+  private readonly streamLeases = new Map<string, { holder: string; until: number }>();
   /** When each registered instance was last heard of. */
   readonly heartbeats = new Map<string, number>();
   /** The database's clock at the last look, and what the schedule has let pass, in ms. */
@@ -70,10 +72,24 @@ export class Model {
     return holder !== null && leaseEnd > this.now;
   }
 
-  /** The partitions in which the instance holds leases. */
-  partitionsOf(instanceId: string): Set<number> {
-    const held = this.unfinished().filter((message) => message.holder === instanceId && this.isHeld(message));
-    return new Set(held.map(({ partition }) => partition));
+  /** Whether a stream may still be kept for this message's holder, though the message's own lease has ended. */
+  mayBeKept({ lane, key, holder }: ModelMessage): boolean {
+    const lease = this.streamLeases.get(`${lane} ${key}`);
+    return holder !== null && lease?.holder === holder && lease.until > this.now;
+  }
+
+  private lease(message: ModelMessage, holder: string, until: number): void {
+    message.holder = holder;
+    message.leaseEnd = Math.max(until, message.leaseEnd);
+    const stream = `${message.lane} ${message.key}`;
+    const lease = this.streamLeases.get(stream);
+    if (lease?.holder !== holder || lease.until < until) this.streamLeases.set(stream, { holder, until });
+  }
+
+  /** The partitions in which the instance holds leases, with or without those that have run out. */
+  partitionsOf(instanceId: string, withExpired: boolean): Set<number> {
+    const held = this.unfinished().filter(({ holder }) => holder === instanceId);
+    return new Set(held.filter((each) => withExpired || this.isHeld(each)).map(({ partition }) => partition));
   }
 
   release(instanceId: string): void {
@@ -109,7 +125,7 @@ export class Model {
     const message = this.find(report.lane, report.id);
     if (message === undefined) return;
     if (report.kind === 'renew') {
-      message.leaseEnd = Math.max(message.leaseEnd, this.now + call.leaseSeconds * 1000);
+      this.lease(message, call.instanceId, this.now + call.leaseSeconds * 1000);
       return;
     }
     message.holder = null;
@@ -138,9 +154,9 @@ export class Model {
     const retried = (item.flags & Flags.RetryAfterFailure) !== 0;
     if (retried !== ((message.status & failedBits) !== 0))
       broken('RetryAfterFailure is wrong', { item, message });
-    message.holder = call.instanceId;
     message.partition = item.partition_number;
-    message.leaseEnd = item.lease_expiry.getTime() + this.passed;
+    message.leaseEnd = 0;
+    this.lease(message, call.instanceId, item.lease_expiry.getTime() + this.passed);
     return message;
   }
 

@@ -1,4 +1,4 @@
-// Random schedules against the promises. SCHEDULES sets how many, SEED where they begin: a schedule that failed is
+// Random schedules against the promises. SCHEDULES sets how many, SEED where they begin (always the same without it): a schedule that failed is
 // run again by its seed alone (SEED=… SCHEDULES=1). A failure is shrunk before it is shown.
 import { expect, it } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
@@ -7,7 +7,7 @@ import type { Step } from './steps.js';
 import type { Connections } from './world.js';
 
 const count = Number(process.env.SCHEDULES ?? 500);
-const first = Number(process.env.SEED ?? Date.now() % 2 ** 31);
+const first = Number(process.env.SEED ?? 20261115);
 const databases = 3;
 
 it(`${count} random schedules keep every promise`, { timeout: 600_000 + count * 1000 }, async () => {
