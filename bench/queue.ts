@@ -37,7 +37,8 @@ export class BenchQueue {
 
   /**
    * Lets the coordinator see every message that was stored without room to run it, by plain insert or by the
-   * function: has them handed out and gives them back.
+   * function: has them handed out and gives them back. What waits in a stream that somebody holds may stay as it is: the next
+   * claim of that stream admits it.
    */
   async admitAll(): Promise<void> {
     let left = Number.POSITIVE_INFINITY;
@@ -46,7 +47,7 @@ export class BenchQueue {
       await this.instance.call({ release: idsOf(items), take: 0 });
       if (call % 100 !== 99) continue;
       const now = await this.#unadmitted();
-      if (now >= left) throw new Error(`${now} messages stay unadmitted`);
+      if (now >= left) return;
       left = now;
     }
   }

@@ -1,18 +1,14 @@
-// The one call to the SQL function, made as the coordinator makes it: an unnamed statement that names
-// only the parameters it sends, JSON travelling as text both ways. In: what to complete, fail, give back
-// and store, and how much to hand out. Out: the items handed out, decoded. Used by every question about
+// The one call to the SQL function, encoded and decoded by the coordinator's own hand, over one connection. In: what to
+// complete, fail, give back and store, and how much to hand out. Out: the items handed out, decoded. Used by every question about
 // whizbang; knows nothing of timing. The inbox and perspective lanes keep their default capacity, so a
 // call looks at every lane as a service's call does.
 
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
+import type { WorkBatchRequest } from '../src/coordinator/request.js';
+import { decodeBatch, encodeCall } from '../src/coordinator/wire.js';
+import { MessageProcessingStatus, type WorkItem } from '../src/message.js';
 import type { BenchMessage } from './messages.js';
-
-export interface WorkItem {
-  readonly messageId: string;
-  readonly eventData: unknown;
-  readonly metadata: unknown;
-}
 
 export interface Failure {
   readonly message_id: string;
@@ -29,16 +25,6 @@ export interface WorkBatch {
   readonly take: number;
 }
 
-const leaseLost = 64;
-const published = 4;
-
-const selectItems = `
-  select source, message_id::text, stream_id::text, partition_number::text, destination, event_type,
-         event_data::text, metadata::text, scope::text, status::text, flags::text, attempts::text,
-         sequence_order::text, trunc(extract(epoch from lease_expiry) * 1000)::text as lease_expiry`;
-
-type Row = Record<'message_id' | 'flags' | 'event_data' | 'metadata', string>;
-
 /** An instance of a service: an id and a connection of its own. */
 export class BenchInstance {
   readonly id = randomUUID();
@@ -48,34 +34,28 @@ export class BenchInstance {
     this.#client = client;
   }
 
-  async call(batch: WorkBatch): Promise<WorkItem[]> {
-    const values: (string | number)[] = [this.id, process.pid, batch.take];
-    const parameters = [
-      'p_instance_id => $1::uuid',
-      "p_service_name => 'bench'",
-      "p_host_name => 'localhost'",
-      'p_process_id => $2::int',
-      'p_max_outbox_items => $3::int',
-    ];
-    const send = (name: string, items: readonly unknown[]) => {
-      if (items.length === 0) return;
-      values.push(JSON.stringify(items));
-      parameters.push(`${name} => $${values.length}::text::jsonb`);
+  async call(batch: WorkBatch): Promise<readonly WorkItem[]> {
+    const status = MessageProcessingStatus.Published;
+    // The keys of messages and failures are the database's already, and go through as they are.
+    const request = {
+      outboxCompletions: [
+        ...(batch.complete ?? []).map((messageId) => ({ messageId, status })),
+        ...(batch.release ?? []).map((messageId) => ({ messageId, status: 0 })),
+      ],
+      outboxFailures: (batch.fail ?? []).map((failure) => ({ ...failure, completed_status: 0 })),
+      newOutboxMessages: batch.store ?? [],
+      maxOutboxItems: batch.take,
+    } as unknown as WorkBatchRequest;
+    const instance = {
+      instanceId: this.id,
+      serviceName: 'bench',
+      hostName: 'localhost',
+      processId: process.pid,
     };
-    send('p_outbox_completions', [
-      ...(batch.complete ?? []).map((id) => ({ message_id: id, status: published })),
-      ...(batch.release ?? []).map((id) => ({ message_id: id, status: 0 })),
-    ]);
-    send(
-      'p_outbox_failures',
-      (batch.fail ?? []).map((failure) => ({ ...failure, completed_status: 0 })),
-    );
-    send('p_new_outbox_messages', batch.store ?? []);
-    const { rows } = await this.#client.query<Row>(
-      `${selectItems} from process_work_batch(${parameters.join(', ')})`,
-      values,
-    );
-    return rows.map(decode);
+    const { text, values } = encodeCall('public', instance, request);
+    const { outbox, leaseLost } = decodeBatch((await this.#client.query(text, values)).rows);
+    if (leaseLost.length > 0) throw new Error('a lease was lost during a benchmark');
+    return outbox;
   }
 
   /** Stores and leaves to whoever asks next. */
@@ -86,17 +66,6 @@ export class BenchInstance {
   async deregister(): Promise<void> {
     await this.#client.query('select deregister_instance($1::uuid)', [this.id]);
   }
-}
-
-function decode(row: Row): WorkItem {
-  if ((Number(row.flags) & leaseLost) !== 0) {
-    throw new Error(`the lease of message ${row.message_id} was lost during a benchmark`);
-  }
-  return {
-    messageId: row.message_id,
-    eventData: JSON.parse(row.event_data),
-    metadata: JSON.parse(row.metadata),
-  };
 }
 
 export function idsOf(items: readonly WorkItem[]): string[] {

@@ -3,19 +3,25 @@
 // Called by the migrator and the coordinator. It never begins a transaction and never retries.
 import { connectionFailed, fromDatabaseError } from './database-error.js';
 import { WhizbangError } from './errors.js';
+import { answerWithin } from './patience.js';
 
+/** Anything that runs a statement: a client, a transaction. A receptor has one as `ctx.tx`. */
 export interface Queryable {
   query(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>;
 }
 
+/** A client of a pool: a `pg.PoolClient` fits. */
 export interface PooledClient extends Queryable {
   release(error?: Error | boolean): void;
   on?(event: 'error', listener: (error: Error) => void): unknown;
   off?(event: 'error', listener: (error: Error) => void): unknown;
 }
 
+/** A pool of connections: a `pg.Pool` fits. */
 export interface ConnectionPool {
   connect(): Promise<PooledClient>;
+  /** The pool whose connections these are, when it has none of its own. */
+  readonly source?: ConnectionPool | undefined;
   on?(event: 'error', listener: (error: Error) => void): unknown;
 }
 
@@ -23,25 +29,31 @@ const guarded = new WeakSet<ConnectionPool>();
 
 /**
  * A pool reports the death of an idle connection as an 'error', which ends the process when nobody listens.
- * The pool has already replaced that connection, so a restart of PostgreSQL needs no more than a listener.
+ * The pool has already replaced that connection, so a restart of PostgreSQL needs no more than a listener. A new
+ * connection needs one too: it may break in the moment in which the pool no longer listens and the borrower not yet,
+ * when its greeting and its end arrive together.
  */
 export function guardPool(pool: ConnectionPool): void {
   if (guarded.has(pool)) return;
   guarded.add(pool);
   pool.on?.('error', () => {});
+  (pool as unknown as ClientAnnouncer).on?.('connect', (client) => client.on?.('error', () => {}));
 }
 
-/** Borrows a client for one piece of work. A client whose connection broke is destroyed, not given back. */
+interface ClientAnnouncer {
+  on?(event: 'connect', listener: (client: PooledClient) => void): unknown;
+}
+
+/**
+ * Borrows a client for one piece of work. A client whose connection broke, or that did not answer in time, is
+ * destroyed, not given back.
+ */
 export async function withPooledClient<T>(
   pool: ConnectionPool,
   work: (client: Queryable) => Promise<T>,
+  timeoutMs?: number,
 ): Promise<T> {
-  let client: PooledClient;
-  try {
-    client = await pool.connect();
-  } catch (error) {
-    throw connectionFailed(error);
-  }
+  const client = await borrowClient(pool, Math.min(timeoutMs ?? connectMs, connectMs));
   let broken: Error | undefined;
   // While a client is borrowed nobody else listens, and an 'error' without a listener ends the process.
   const onError = (error: Error) => {
@@ -49,15 +61,58 @@ export async function withPooledClient<T>(
   };
   client.on?.('error', onError);
   try {
-    return await work(client);
+    return await answerWithin(timeoutMs, work(client));
   } catch (error) {
     const ours = fromDatabaseError(error);
-    if (ours.code === 'CONNECTION_LOST') broken ??= ours;
+    // One to a server that has become a replica is of no more use: the next may lead to the new primary.
+    if (ours.code === 'CONNECTION_LOST' || ours.code === 'READ_ONLY_DATABASE') broken ??= ours;
     throw ours;
   } finally {
     client.off?.('error', onError);
     client.release(broken);
   }
+}
+
+/** Opening one takes no time, and neither does waiting for one in a pool that is large enough. */
+export const connectMs = 15_000;
+
+/**
+ * A client of the pool, but not at any price: a connection that is opened while the network is down may never be answered, and
+ * a pool whose clients all wait for another one never has one left. Who comes too late goes back to the pool.
+ */
+export async function borrowClient(pool: ConnectionPool, withinMs = connectMs): Promise<PooledClient> {
+  let isLate = false;
+  const connect = async () => {
+    try {
+      const client = await pool.connect();
+      if (isLate) client.release();
+      return client;
+    } catch (error) {
+      throw noClient(pool, error);
+    }
+  };
+  return answerWithin(withinMs, connect(), () => {
+    isLate = true;
+    return noClient(pool, new Error(`there was none within ${withinMs / 1000} seconds`));
+  });
+}
+
+/** What `pg.Pool` tells of itself. Other pools may tell nothing. */
+interface PoolCounts {
+  readonly totalCount?: number;
+  readonly idleCount?: number;
+  readonly options?: { readonly max?: number };
+}
+
+function noClient(pool: ConnectionPool, error: unknown): WhizbangError {
+  const { totalCount = 0, idleCount, options } = (pool.source ?? pool) as PoolCounts;
+  const max = options?.max ?? Number.POSITIVE_INFINITY;
+  if (error instanceof WhizbangError || idleCount !== 0 || totalCount < max) return connectionFailed(error);
+  return new WhizbangError('POOL_EXHAUSTED', {
+    message: `All ${max} connections of the pool are in use: ${error instanceof Error ? error.message : String(error)}.`,
+    details: { max },
+    cause: error,
+  });
 }
 
 /** `"name"`, for a name that PostgreSQL would keep as it is. */

@@ -11,18 +11,39 @@ export interface ServerError {
   readonly position?: string;
 }
 
-/**
- * The server's own error, if there is one in the chain of causes (query builders wrap it).
- * `EPIPE` also has the shape of an SQLSTATE, but errors of the operating system carry a `syscall`.
- */
+/** The server's own error, if there is one in the chain of causes: query builders wrap it, each in its way. */
 export function serverErrorOf(error: unknown): ServerError | undefined {
-  for (let link = error, depth = 0; link instanceof Error && depth < 5; link = link.cause, depth++) {
-    const { code } = link as { code?: unknown };
-    if (typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && !('syscall' in link)) {
-      return link as Error & ServerError;
-    }
+  for (let link = error, depth = 0; typeof link === 'object' && link !== null && depth < 6; depth++) {
+    const found = asServerError(link);
+    if (found !== undefined) return found;
+    link = causeOf(link);
   }
   return undefined;
+}
+
+/**
+ * `EPIPE` also has the shape of an SQLSTATE, but errors of the operating system carry a `syscall`; so have the codes
+ * of Prisma (P2010), whose errors carry the `clientVersion`.
+ */
+function asServerError(link: object): ServerError | undefined {
+  const { code, originalCode, originalMessage } = link as Record<string, unknown>;
+  // The adapters of Prisma keep what the server said beside their own reading of it, in an object that is no Error.
+  if (isSqlState(originalCode)) {
+    return { ...link, code: originalCode, message: String(originalMessage) };
+  }
+  if (!(link instanceof Error) || !isSqlState(code) || 'syscall' in link || 'clientVersion' in link)
+    return undefined;
+  return link as Error & ServerError;
+}
+
+/** `cause` is the rule; Sequelize says `parent`, TypeORM `driverError`, Prisma `meta.driverAdapterError`. */
+function causeOf(link: object): unknown {
+  const { cause, parent, driverError, meta } = link as Record<string, unknown>;
+  return cause ?? parent ?? driverError ?? (meta as Record<string, unknown> | undefined)?.driverAdapterError;
+}
+
+function isSqlState(code: unknown): code is string {
+  return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code);
 }
 
 /** An error of a call that had been sent. What did not come from the server is a connection that broke. */
@@ -35,11 +56,17 @@ export function fromDatabaseError(error: unknown): WhizbangError {
       cause: error,
     });
   }
-  return new WhizbangError(codeOf(server.code), {
-    message: server.message,
+  const code = codeOf(server.code);
+  return new WhizbangError(code, {
+    message: code === 'NOT_MIGRATED' ? notMigrated(server) : server.message,
     details: detailsOf(server),
     cause: error,
   });
+}
+
+/** The server lists all the arguments of a function that it does not find: what is missing would drown in them. */
+function notMigrated({ message }: ServerError): string {
+  return `The schema is not migrated, or by an older version: ${message.replace(/\(.*\)/s, '(…)')}.`;
 }
 
 /** An error from before anything was sent. */

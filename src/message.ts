@@ -32,10 +32,14 @@ export type FlagBits = number;
 
 /** UUIDs, written as text. `newMessageId()` makes ones that sort by time. */
 export type MessageId = string;
+/** A UUID, as text. Messages of one stream are handled in order. */
 export type StreamId = string;
+/** A UUID, as text: the message id of an event. */
 export type EventId = string;
+/** A UUID, as text: a running copy of a service. */
 export type InstanceId = string;
 
+/** The lane that an item is of. */
 export type WorkSource = 'outbox' | 'inbox' | 'perspective';
 
 interface NewMessage {
@@ -51,6 +55,8 @@ interface NewMessage {
   readonly isEvent?: boolean | undefined;
   /** Not to be handed out before this time, which is the database's. */
   readonly scheduledFor?: Date | undefined;
+  /** Instead of scheduledFor: not before so long from now, counted by the database. */
+  readonly delaySeconds?: number | undefined;
   /** The version of the stream before this event, 0 for a new stream. Refused (EXPECTED_VERSION) when it is another. */
   readonly expectedVersion?: number | undefined;
 }
@@ -71,6 +77,7 @@ export interface MessageCompletion {
   readonly status: StatusBits;
 }
 
+/** An attempt that failed, as it is reported. */
 export interface MessageFailure {
   readonly messageId: MessageId;
   /** The stages that were done before it failed. */
@@ -82,16 +89,19 @@ export interface MessageFailure {
   readonly deadLetter?: boolean | undefined;
 }
 
+/** A receptor that has handled an event. */
 export interface ReceptorCompletion {
   readonly eventId: EventId;
   readonly receptorName: string;
   readonly status: StatusBits;
 }
 
+/** A receptor that has failed at an event. */
 export interface ReceptorFailure extends ReceptorCompletion {
   readonly error: string;
 }
 
+/** How far a perspective has come in a stream. */
 export interface PerspectiveCompletion {
   readonly streamId: StreamId;
   readonly perspectiveName: string;
@@ -99,6 +109,7 @@ export interface PerspectiveCompletion {
   readonly status: StatusBits;
 }
 
+/** A perspective that has failed in a stream. */
 export interface PerspectiveFailure extends Omit<PerspectiveCompletion, 'lastEventId'> {
   /** The last one applied; absent when it failed at the first. */
   readonly lastEventId?: EventId | null | undefined;

@@ -18,8 +18,87 @@ export const coordinatorOptions = {
   leaseSeconds: { min: 1, max: 86_400, unit: 'seconds' },
   staleThresholdSeconds: { min: 1, max: 604_800, unit: 'seconds' },
   takeoverSeconds: { min: 0, max: 86_400, unit: 'seconds', fractions: true },
+  callTimeoutSeconds: { min: 1, max: 86_400, unit: 'seconds', fractions: true },
   maxRetries: { default: 3, min: 0, max: 20, unit: 'retries' },
   retryDelayMs: { default: 25, min: 1, max: 60_000, unit: 'milliseconds' },
+} as const satisfies OptionTable;
+
+export const orderedStreamProcessorOptions = {
+  maxConcurrentStreams: { default: 32, min: 1, max: 10_000, unit: 'streams' },
+} as const satisfies OptionTable;
+
+/** The numbers that createWhizbang takes, for whoever writes them in an editor. Bounds: below. */
+export interface WhizbangNumbers {
+  /** How many receptors run at once, each for another stream. Default: 8. */
+  readonly concurrency?: number | undefined;
+  /** How many inbox messages it holds at most. Default: 100. */
+  readonly prefetch?: number | undefined;
+  /** How many messages go to the transport in one step. Default: 100. */
+  readonly publishBatchSize?: number | undefined;
+  /** How long what it claims stays with it unless renewed: what a crash costs. Default: 15. */
+  readonly leaseSeconds?: number | undefined;
+  /** How often it renews what it holds, at most half of `leaseSeconds`. Default: 5. */
+  readonly renewSeconds?: number | undefined;
+  /** After how long without a call another instance counts as gone. Default: 30. */
+  readonly staleThresholdSeconds?: number | undefined;
+  /** Work that its owner has not claimed for so long may be claimed by any instance. Default: 5. */
+  readonly takeoverSeconds?: number | undefined;
+  /** Into how many partitions the streams are spread. The same for all instances. Default: 10000. */
+  readonly partitionCount?: number | undefined;
+  /** In how many partitions it may hold leases at one time. Default: no cap. */
+  readonly maxPartitionsPerInstance?: number | undefined;
+  /** How often an idle instance looks without having been woken. Default: 1000. */
+  readonly pollIntervalMs?: number | undefined;
+  /** For `strategy: 'interval'`: how long the first of a batch waits. Default: 100. */
+  readonly intervalMs?: number | undefined;
+  /** How long `stop` waits for what runs. Default: 30. */
+  readonly stopSeconds?: number | undefined;
+}
+
+/** What createWhizbang takes. The lease is short, because what runs is renewed: a crash costs seconds. */
+export const whizbangOptions = {
+  concurrency: { default: 8, min: 1, max: 1_000, unit: 'streams' },
+  prefetch: { default: 100, min: 1, max: 10_000, unit: 'messages' },
+  publishBatchSize: { default: 100, min: 1, max: 1_000, unit: 'messages' },
+  leaseSeconds: { default: 15, min: 2, max: 86_400, unit: 'seconds' },
+  renewSeconds: { default: 5, min: 1, max: 28_800, unit: 'seconds', fractions: true },
+  staleThresholdSeconds: { default: 30, min: 2, max: 604_800, unit: 'seconds' },
+  takeoverSeconds: { default: 5, min: 0, max: 86_400, unit: 'seconds', fractions: true },
+  partitionCount: { default: 10_000, min: 1, max: 1_000_000, unit: 'partitions' },
+  maxPartitionsPerInstance: { min: 1, max: 1_000_000, unit: 'partitions' },
+  pollIntervalMs: { default: 1_000, min: 10, max: 60_000, unit: 'milliseconds' },
+  intervalMs: { default: 100, min: 1, max: 60_000, unit: 'milliseconds' },
+  stopSeconds: { default: 30, min: 0, max: 3_600, unit: 'seconds', fractions: true },
+} as const satisfies Record<keyof WhizbangNumbers, NumberOption>;
+
+/** Of defineEvent and defineCommand. */
+export const definitionOptions = {
+  version: { default: 1, min: 1, max: 10_000, unit: 'versions' },
+} as const satisfies OptionTable;
+
+/** Of a receptor. Without timeoutSeconds it may take as long as it needs: its lease is renewed. */
+export const receptorOptions = {
+  timeoutSeconds: { min: 0.001, max: 86_400, unit: 'seconds', fractions: true },
+} as const satisfies OptionTable;
+
+/** Of a receptor's `retry`. */
+export const retryOptions = {
+  attempts: { default: 10, min: 1, max: 1_000_000, unit: 'attempts' },
+  firstDelaySeconds: { default: 1, min: 0, max: 86_400, unit: 'seconds', fractions: true },
+  maxDelaySeconds: { default: 300, min: 0, max: 604_800, unit: 'seconds', fractions: true },
+  factor: { default: 2, min: 1, max: 100, unit: 'times', fractions: true },
+  jitter: { default: 0.25, min: 0, max: 1, unit: 'parts', fractions: true },
+} as const satisfies OptionTable;
+
+/** Of send, publish and invoke. */
+export const sendOptions = {
+  delaySeconds: { min: 0, max: 315_360_000, unit: 'seconds', fractions: true },
+  expectedVersion: { min: 0, max: Number.MAX_SAFE_INTEGER, unit: 'events' },
+} as const satisfies OptionTable;
+
+export const strategyOptions = {
+  intervalMs: { default: 100, min: 1, max: 60_000, unit: 'milliseconds' },
+  maxQueued: { default: 1000, min: 1, max: 100_000, unit: 'units' },
 } as const satisfies OptionTable;
 
 export type OptionTable = Readonly<Record<string, NumberOption>>;

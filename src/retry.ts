@@ -13,7 +13,11 @@ export async function retrying<T>(
     try {
       return await call();
     } catch (error) {
-      const again = error instanceof WhizbangError && error.retryable && retries < maxRetries;
+      const again =
+        error instanceof WhizbangError &&
+        error.retryable &&
+        error.code !== 'POOL_EXHAUSTED' && // it has waited already
+        retries < maxRetries;
       if (!again) throw error;
       await wait(Math.random() * Math.min(retryDelayMs * 2 ** retries, longestWaitMs));
     }

@@ -1,23 +1,39 @@
-import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import { WhizbangError } from '../src/errors.js';
-import { coordinatorOptions, type NumberOption, resolveOptions } from '../src/options.js';
+import {
+  createStrategy,
+  createWhizbang,
+  defineCommand,
+  defineEvent,
+  receptor,
+  WorkCoordinator,
+} from '../src/index.js';
+import * as options from '../src/options.js';
+import { coordinatorOptions, type NumberOption, type OptionTable, resolveOptions } from '../src/options.js';
+import { pageText } from './docs/page.js';
 
-const resolve = (given: Record<string, unknown>) =>
-  resolveOptions('Test', coordinatorOptions, given, ['pool']);
+const tables = Object.entries(options).flatMap(([table, value]) =>
+  typeof value === 'function' ? [] : [{ table, options: value as OptionTable }],
+);
+const each = tables.flatMap(({ table, options: numbers }) =>
+  Object.entries(numbers).map(([name, option]) => ({ table, numbers, name, option })),
+);
 
-function refusal(given: Record<string, unknown>): WhizbangError {
+function refusalOf(work: () => unknown): WhizbangError {
   try {
-    resolve(given);
+    work();
   } catch (error) {
     if (error instanceof WhizbangError && error.code === 'INVALID_OPTION') return error;
     throw error;
   }
-  throw new Error(`${JSON.stringify(given)} was accepted`);
+  throw new Error('It was accepted.');
 }
 
-describe.each(Object.entries<NumberOption>(coordinatorOptions))('The option %s', (name, option) => {
-  const step = option.fractions ? 0.001 : 1;
+describe.each(each)('$name of $table', ({ numbers, name, option }) => {
+  const step = option.fractions ? 0.0001 : 1;
+  const resolve = (given: Record<string, unknown>): Record<string, number | undefined> =>
+    resolveOptions('Test', numbers, given);
 
   it('is accepted at both ends of its bound', () => {
     expect(resolve({ [name]: option.min })).toMatchObject({ [name]: option.min });
@@ -25,8 +41,11 @@ describe.each(Object.entries<NumberOption>(coordinatorOptions))('The option %s',
   });
 
   it('is refused beyond both ends of its bound, with the bound and the unit', () => {
-    for (const value of [option.min - step, option.max + step]) {
-      const error = refusal({ [name]: value });
+    for (const value of [
+      option.min - step,
+      option.max === Number.MAX_SAFE_INTEGER ? Infinity : option.max + step,
+    ]) {
+      const error = refusalOf(() => resolve({ [name]: value }));
       expect(error.details).toMatchObject({ option: name, value, min: option.min, max: option.max });
       expect(error.hint).toContain(`${option.unit} from ${option.min} to ${option.max}`);
     }
@@ -35,51 +54,125 @@ describe.each(Object.entries<NumberOption>(coordinatorOptions))('The option %s',
   it('is refused when it is not a number of its kind', () => {
     const wrong = [Number.NaN, Number.POSITIVE_INFINITY, String(option.min), true, {}];
     for (const value of option.fractions ? wrong : [...wrong, option.min + 0.5]) {
-      expect(refusal({ [name]: value }).details.option).toBe(name);
+      expect(refusalOf(() => resolve({ [name]: value })).details.option).toBe(name);
     }
   });
 
   it('has its default when it is left out', () => {
-    expect(resolve({})[name as keyof typeof coordinatorOptions]).toBe(option.default);
-    expect(resolve({ [name]: undefined })[name as keyof typeof coordinatorOptions]).toBe(option.default);
+    expect(resolve({})[name]).toBe(option.default);
+    expect(resolve({ [name]: undefined })[name]).toBe(option.default);
   });
 });
 
-describe('The page of options', () => {
-  const page = readFileSync(new URL('../docs/reference/options.md', import.meta.url), 'utf8');
-  const row = /^\| `(\w+)` \| (.+?) \| ([\d.]+) \| (\d+) \| (\w+) \|/gm;
+/** What the code knows besides numbers: asked with a name that comes near none, it lists all that there are. */
+const colour = { 'no such colour as this': 'blue' } as object;
+const schema = z.object({});
+const Event = defineEvent('Event', { schema });
+const Command = defineCommand('Command', { schema, to: 'nobody' });
+const pool = { connect: () => Promise.reject(new Error('not here')) };
+const coordinator = new WorkCoordinator({ pool, instance: { serviceName: 'test' } });
+const shop = createWhizbang({ service: 'test', pool });
 
-  it('lists exactly the options that the code has, with their defaults, bounds and units', () => {
-    const onPage = [...page.matchAll(row)].map(([, name, fallback = '', min, max, unit]) => ({
-      name,
-      ...(fallback.startsWith('in SQL') ? {} : { default: Number(fallback) }),
-      min: Number(min),
-      max: Number(max),
-      unit,
-    }));
-    const inCode = Object.entries<NumberOption>(coordinatorOptions).map(
-      ([name, { fractions: _, ...option }]) => ({
-        name,
-        ...option,
+function namesIn({ hint }: WhizbangError): string[] {
+  const [, names = ''] = /^There are (.*)\.$/.exec(hint) ?? [];
+  return names.split(', ');
+}
+
+const known: Record<string, () => Promise<string[]> | string[]> = {
+  createWhizbang: () => namesIn(refusalOf(() => createWhizbang({ service: 'test', pool, ...colour }))),
+  receptor: () => namesIn(refusalOf(() => receptor(Event, colour, () => {}))),
+  retry: () => namesIn(refusalOf(() => receptor(Event, { retry: colour }, () => {}))),
+  'defineEvent, defineCommand': () => [
+    ...namesIn(refusalOf(() => defineEvent('Event', { schema, ...colour }))),
+    ...namesIn(refusalOf(() => defineCommand('Command', { schema, ...colour }))),
+  ],
+  'send, publish, invoke': async () => {
+    const calls = [
+      shop.send(Command({}), colour),
+      shop.publish(Event({}), colour),
+      shop.invoke(Command({}), colour),
+    ];
+    const refusals = await Promise.allSettled(calls);
+    return refusals.flatMap((result) => namesIn((result as PromiseRejectedResult).reason));
+  },
+  createStrategy: () => [
+    ...namesIn(refusalOf(() => createStrategy('interval', { coordinator, ...colour }))),
+    'coordinator',
+  ],
+  // It takes its callbacks out before it looks at the names.
+  OrderedStreamProcessor: () => ['run', 'onOutcome', 'onError', 'maxConcurrentStreams'],
+  WorkCoordinator: () =>
+    namesIn(refusalOf(() => new WorkCoordinator({ pool, instance: { serviceName: 'test' }, ...colour }))),
+};
+
+/** Which table of the code stands under which heading. */
+const headings: Record<string, string> = {
+  createWhizbang: 'whizbangOptions',
+  receptor: 'receptorOptions',
+  retry: 'retryOptions',
+  'defineEvent, defineCommand': 'definitionOptions',
+  'send, publish, invoke': 'sendOptions',
+  createStrategy: 'strategyOptions',
+  OrderedStreamProcessor: 'orderedStreamProcessorOptions',
+  WorkCoordinator: 'coordinatorOptions',
+};
+
+describe('The page of options', () => {
+  const sections = new Map(
+    pageText('docs/reference/options.md')
+      .split(/^## /m)
+      .slice(1)
+      .map((text) => [text.slice(0, text.indexOf('\n')), text]),
+  );
+
+  it('has a section for every table of the code, and no other', () => {
+    expect([...sections.keys()].sort()).toEqual(Object.keys(headings).sort());
+    expect(Object.values(headings).sort()).toEqual(tables.map(({ table }) => table).sort());
+  });
+
+  it.each(Object.entries(headings))('lists under %s exactly the numbers of %s', (heading, name) => {
+    const row = /^\| `(\w+)` \| ([^|]+) \| ([\d.]+) \| (\d+) \| (\w+) \| (.*) \|$/gm;
+    const onPage = [...(sections.get(heading) ?? '').matchAll(row)].map(
+      ([, option, fallback = '', min, max, unit, meaning = '']) => ({
+        name: option,
+        ...(/^(none|in SQL)/.test(fallback) ? {} : { default: Number(fallback) }),
+        min: Number(min),
+        max: Number(max),
+        unit,
+        ...(meaning.includes('Fractions allowed.') ? { fractions: true } : {}),
       }),
     );
+    const { options: numbers } = tables.find(({ table }) => table === name) ?? { options: {} };
+    const inCode = Object.entries<NumberOption>(numbers).map(([option, bounds]) => ({
+      name: option,
+      ...bounds,
+    }));
     expect(onPage).toEqual(inCode);
+  });
+
+  it.each(Object.keys(headings))('lists under %s exactly the options that are taken', async (heading) => {
+    const onPage = [...(sections.get(heading) ?? '').matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => name);
+    const taken = await known[heading]?.();
+    expect(onPage.sort()).toEqual([...new Set(taken)].sort());
   });
 });
 
 describe('Options', () => {
+  const resolve = (given: Record<string, unknown>) =>
+    resolveOptions('Test', coordinatorOptions, given, ['pool']);
+
   it('are frozen once they are resolved', () => {
     expect(Object.isFrozen(resolve({}))).toBe(true);
   });
 
   it('suggest the name that was probably meant', () => {
-    expect(refusal({ leaseSecond: 5 }).hint).toBe('Did you mean leaseSeconds?');
-    expect(refusal({ leaseseconds: 5 }).hint).toBe('Did you mean leaseSeconds?');
-    expect(refusal({ pol: 5 }).hint).toBe('Did you mean pool?');
+    expect(refusalOf(() => resolve({ leaseSecond: 5 })).hint).toBe('Did you mean leaseSeconds?');
+    expect(refusalOf(() => resolve({ leaseseconds: 5 })).hint).toBe('Did you mean leaseSeconds?');
+    expect(refusalOf(() => resolve({ pol: 5 })).hint).toBe('Did you mean pool?');
   });
 
   it('list what there is when nothing comes near', () => {
-    const error = refusal({ colour: 'blue' });
+    const error = refusalOf(() => resolve({ colour: 'blue' }));
     expect(error.details).toEqual({ option: 'colour' });
     for (const name of Object.keys(coordinatorOptions)) expect(error.hint).toContain(name);
   });

@@ -3,13 +3,17 @@
 // that the load neither runs dry nor piles up. When the time is up nothing more is stored, and the slice
 // ends when all that was stored is completed.
 
+import { setTimeout } from 'node:timers/promises';
 import type { Slice } from '../contenders/contender.js';
 import type { NextBatch } from '../messages.js';
 import type { BenchInstance } from '../work-batch.js';
 import { idsOf } from '../work-batch.js';
 
-/** Stands in for the wake-up by NOTIFY of an instance that was given nothing. */
-const emptyHandedMs = 2;
+/**
+ * An instance that was given nothing pauses as a worker does that was woken in vain (src/work/work-loop.ts): at first for a
+ * moment, then for longer and longer, until it is given something again.
+ */
+const longestPauseMs = 16;
 
 export async function repeatUntilDone(
   instances: readonly BenchInstance[],
@@ -21,12 +25,17 @@ export async function repeatUntilDone(
   const underWayLimit = instances.length * batchSize;
   let stored = 0;
   let completed = 0;
+  const over = new AbortController();
 
   const work = async (instance: BenchInstance) => {
     let held: string[] = [];
+    let pauseMs = 0;
     for (;;) {
       const storing = performance.now() - start < milliseconds;
-      if (!storing && stored === completed) return;
+      if (!storing && stored === completed) {
+        over.abort();
+        return;
+      }
       // What is completed by this very call makes room for as many new ones.
       const room = underWayLimit - (stored - completed - held.length);
       const store = storing ? nextBatch(Math.max(0, Math.min(batchSize, room))) : [];
@@ -34,7 +43,8 @@ export async function repeatUntilDone(
       const completing = held;
       held = idsOf(await instance.call({ complete: completing, store, take: batchSize }));
       completed += completing.length;
-      if (held.length === 0) await new Promise((resolve) => setTimeout(resolve, emptyHandedMs));
+      pauseMs = held.length > 0 ? 0 : Math.min(Math.max(pauseMs * 2, 1), longestPauseMs);
+      if (pauseMs > 0) await setTimeout(pauseMs, undefined, { signal: over.signal }).catch(() => {});
     }
   };
 

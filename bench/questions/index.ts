@@ -3,12 +3,17 @@ import { backlog } from './backlog.js';
 import { drain } from './drain.js';
 import { fullCycle } from './full-cycle.js';
 import { idleCall } from './idle-call.js';
+import { idleInstance } from './idle-instance.js';
 import { instances } from './instances.js';
+import { latency } from './latency.js';
+import { memory } from './memory.js';
 import { oldSnapshot } from './old-snapshot.js';
 import { oneMessage } from './one-message.js';
 import { otherWork } from './other-work.js';
 import { peers } from './peers.js';
 import { planStability } from './plan-stability.js';
+import { runtimeThroughput } from './runtime-throughput.js';
+import { strategies } from './strategies.js';
 
 export const questions: readonly Question[] = [
   fullCycle,
@@ -21,4 +26,9 @@ export const questions: readonly Question[] = [
   instances,
   idleCall,
   oldSnapshot,
+  latency,
+  idleInstance,
+  runtimeThroughput,
+  memory,
+  strategies,
 ];

@@ -1,5 +1,6 @@
 -- A clean goodbye: frees everything the instance holds, at once, and removes it.
--- Returns how many streams were freed. To be called when none of the instance's calls is in flight.
+-- Returns how many streams were freed; others are woken to take them. To be called when none of the instance's calls is in flight.
+-- What it subscribed to stays until another instance subscribes.
 -- Locks: the instance's streams, the outbox's before the inbox's, by stream_id, waiting, so that none is left behind.
 create or replace function deregister_instance(p_instance_id uuid)
 returns int
@@ -20,6 +21,10 @@ begin
   for no key update;
   v_freed := wh_release_instances(array[p_instance_id], clock_timestamp());
   delete from wh_service_instances where instance_id = p_instance_id;
+  update wh_subscriptions set subscribed_at = '-infinity' where instance_id = p_instance_id and subscribed_at > '-infinity';
+  if v_freed > 0 then
+    perform wh_wake();
+  end if;
   return v_freed;
 end
 $$;

@@ -1,7 +1,8 @@
 -- The one door of all coordination: an instance says who it is, what it has done, what it wants stored and how
 -- much it can run, and gets what it may run now. One call, one transaction.
 -- Promises: strict order within a stream, one holder per stream, nothing lost, nothing stranded; it refuses bad
--- input whole. The cost follows what it stores, completes and hands out.
+-- input whole. The cost follows what it stores, completes and hands out. What it stores and does not lease
+-- wakes who sleeps, and so does what it admits and leaves to others.
 -- Waits, always in this order and each in the order of its keys, so that calls cannot deadlock: receptor rows,
 -- perspective rows, stream rows it reports on, then for rows that another call is just making: deduplication
 -- rows, stream rows (outbox, inbox), version rows, message rows, event rows. After that it never waits: its own stream rows, then skip locked.
@@ -32,7 +33,10 @@ create or replace function process_work_batch(
   p_max_outbox_items int default 1000,
   p_max_inbox_items int default 1000,
   p_max_perspective_items int default 1000,
-  p_takeover_seconds numeric default 5
+  p_takeover_seconds numeric default 5,
+  p_inbox_handlers text[] default null,
+  p_spare_outbox_streams int default 0,
+  p_spare_inbox_streams int default 0
 )
 returns setof wh_work_item
 language plpgsql security definer
@@ -56,13 +60,28 @@ declare
   v_inbox_leased uuid[] := '{}';
   v_is_sound boolean;
   v_reports boolean;
+  v_polls boolean;
   v_stores boolean;
-  v_emptied int;
+  v_outbox_claims boolean;
+  v_inbox_claims boolean;
+  v_in_call text;
+  v_outbox_next uuid[] := '{}';
+  v_inbox_next uuid[] := '{}';
 begin
   -- Who calls, and what it says.
   v_is_sound := wh_check_limits(p_instance_id, p_service_name, p_host_name, p_process_id, p_flags, p_partition_count,
     p_max_partitions_per_instance, p_lease_seconds, p_stale_threshold_seconds, p_max_outbox_items, p_max_inbox_items,
     p_max_perspective_items, p_takeover_seconds);
+  -- The short way of a handler that completes its message in its own transaction.
+  if p_max_outbox_items = 0 and p_max_inbox_items = 0 and p_flags & 4 = 0 and p_spare_outbox_streams >= 0 and p_spare_inbox_streams >= 0
+    and num_nonnulls(p_outbox_completions, p_inbox_completions) = 1
+    and num_nonnulls(p_outbox_failures, p_inbox_failures, p_receptor_failures, p_perspective_completions, p_perspective_failures,
+      p_new_inbox_messages, p_renew_outbox_lease_ids, p_renew_inbox_lease_ids, p_inbox_handlers) = 0
+    and wh_settle_one(p_instance_id, p_outbox_completions, p_inbox_completions, p_receptor_completions, p_new_outbox_messages,
+      p_partition_count, p_lease_seconds)
+  then
+    return;
+  end if;
   o := wh_read_request('outbox', 'destination', p_new_outbox_messages, p_outbox_completions, p_outbox_failures,
     p_renew_outbox_lease_ids, p_partition_count);
   i := wh_read_request('inbox', 'handler_name', p_new_inbox_messages, p_inbox_completions, p_inbox_failures,
@@ -70,15 +89,18 @@ begin
   c := wh_open_call(p_instance_id, p_service_name, p_host_name, p_process_id, p_metadata, p_flags, p_partition_count,
     p_max_partitions_per_instance, p_lease_seconds, p_stale_threshold_seconds, p_takeover_seconds,
     v_outbox_room > 0, v_inbox_room > 0, o.renewed <> '{}' or i.renewed <> '{}');
+  c.outbox_spare := wh_check_spare('p_spare_outbox_streams', p_spare_outbox_streams);
+  c.inbox_spare := wh_check_spare('p_spare_inbox_streams', p_spare_inbox_streams);
+  c.inbox_handlers := case when p_inbox_handlers is not null then wh_check_names('p_inbox_handlers', p_inbox_handlers) end;
 
   -- What was plainly inserted since the last look.
-  if v_outbox_room > 0 then
-    v_outbox_arrivals := wh_arrivals_outbox(c, v_outbox_room);
-  end if;
-  if v_inbox_room > 0 then
-    v_inbox_arrivals := wh_arrivals_inbox(c, v_inbox_room);
-  end if;
   v_reports := o.reported <> '{}' or i.reported <> '{}';
+  if c.outbox_arrived or c.inbox_arrived then
+    c := wh_take_rank(c, p_stale_threshold_seconds);
+    v_polls := not v_reports and o.messages = '{}' and i.messages = '{}';
+    v_outbox_arrivals := case when c.outbox_arrived then wh_arrivals_outbox(c, v_outbox_room, v_polls) else '{}' end;
+    v_inbox_arrivals := case when c.inbox_arrived then wh_arrivals_inbox(c, v_inbox_room, v_polls) else '{}' end;
+  end if;
   v_stores := o.messages <> '{}' or i.messages <> '{}' or v_outbox_arrivals <> '{}' or v_inbox_arrivals <> '{}';
   c := wh_take_time(c, v_reports or v_stores);
 
@@ -90,10 +112,19 @@ begin
     perform wh_record_perspectives(p_perspective_completions, p_perspective_failures);
   end if;
   if v_reports then
-    v_outbox_held := wh_lock_reported_outbox(c, o.reported);
-    v_inbox_held := wh_lock_reported_inbox(c, i.reported);
-    v_outbox_reported := wh_report_outbox(c, o.completions, o.failures, o.renewed, o.reported);
-    v_inbox_reported := wh_report_inbox(c, i.completions, i.failures, i.renewed, i.reported);
+    if v_outbox_room = 0 and v_inbox_room = 0 then
+      perform wh_end_if_stalled(p_lease_seconds);
+    end if;
+    if o.reported <> '{}' then
+      v_outbox_held := wh_lock_reported_outbox(c, o.reported);
+    end if;
+    if i.reported <> '{}' then
+      v_inbox_held := wh_lock_reported_inbox(c, i.reported);
+      v_inbox_reported := wh_report_inbox(c, i.completions, i.failures, i.renewed, i.reported);
+    end if;
+    if o.reported <> '{}' then
+      v_outbox_reported := wh_report_outbox(c, o.completions, o.failures, o.renewed, o.reported);
+    end if;
     if v_outbox_reported.lost <> '{}' or v_inbox_reported.lost <> '{}' then
       return query select * from wh_lost_items('outbox', v_outbox_reported.lost);
       return query select * from wh_lost_items('inbox', v_inbox_reported.lost);
@@ -102,37 +133,54 @@ begin
 
   -- What is new: stored, admitted, appended to the event store; leased at once where the stream is clear.
   if v_stores then
+    v_in_call := set_config('whizbang.in_call', 'on', true);
     s := wh_store(c, o.messages, i.messages, v_outbox_arrivals, v_inbox_arrivals, v_outbox_held, v_inbox_held, v_outbox_room, v_inbox_room,
       o.has_events or i.has_events, o.has_scheduled or i.has_scheduled);
+    v_in_call := set_config('whizbang.in_call', '', true);
     v_outbox_leased := coalesce(s.outbox_leased, '{}');
     v_inbox_leased := coalesce(s.inbox_leased, '{}');
     v_outbox_room := v_outbox_room - cardinality(v_outbox_leased);
     v_inbox_room := v_inbox_room - cardinality(v_inbox_leased);
+    if cardinality(o.messages) + cardinality(i.messages) > cardinality(v_outbox_leased) + cardinality(v_inbox_leased) then
+      perform wh_wake();
+    end if;
   end if;
 
   -- What becomes of the streams it touched. From here nothing waits.
+  v_outbox_claims := v_outbox_room > 0 and (c.outbox_due or c.stale_instances > 0 or o.reported <> '{}' or o.messages <> '{}' or v_outbox_arrivals <> '{}');
+  v_inbox_claims := v_inbox_room > 0 and (c.inbox_due or c.stale_instances > 0 or i.reported <> '{}' or i.messages <> '{}' or v_inbox_arrivals <> '{}');
+  if (v_outbox_claims or v_inbox_claims) and c.outbox_instances is null then
+    c := wh_take_rank(c, p_stale_threshold_seconds);
+  end if;
   if v_outbox_held <> '{}' or s.outbox_unused <> '{}' then
-    v_emptied := wh_settle_outbox(c, wh_to_settle(v_outbox_held, s.outbox_busy, s.outbox_unused), v_outbox_reported.cooling);
+    v_outbox_next := wh_settle_outbox(c, wh_to_settle(v_outbox_held, s.outbox_busy, s.outbox_unused), v_outbox_reported.cooling, v_outbox_claims);
   end if;
   if v_inbox_held <> '{}' or s.inbox_unused <> '{}' then
-    v_emptied := wh_settle_inbox(c, wh_to_settle(v_inbox_held, s.inbox_busy, s.inbox_unused), v_inbox_reported.cooling);
+    v_inbox_next := wh_settle_inbox(c, wh_to_settle(v_inbox_held, s.inbox_busy, s.inbox_unused), v_inbox_reported.cooling, v_inbox_claims);
   end if;
   if c.stale_instances > 0 then
     perform wh_remove_stale_instances(c, p_stale_threshold_seconds);
   end if;
 
-  -- What it may run now.
-  if v_outbox_room > 0 then
-    v_outbox_leased := v_outbox_leased || wh_claim_outbox(c, v_outbox_room, s.appended);
+  -- What it may run now: what was due at the beginning, or may be by what the call has done.
+  if v_outbox_claims then
+    v_outbox_leased := v_outbox_leased || (wh_claim_outbox(c, v_outbox_room, s.appended, v_outbox_next)).message_ids;
   end if;
-  if v_inbox_room > 0 then
-    v_inbox_leased := v_inbox_leased || wh_claim_inbox(c, v_inbox_room, s.appended);
+  if v_inbox_claims then
+    v_inbox_leased := v_inbox_leased || case when p_inbox_handlers is null
+      then (wh_claim_inbox(c, v_inbox_room, s.appended, v_inbox_next)).message_ids
+      else wh_claim_handled(c, v_inbox_room, s.appended, v_inbox_next) end;
   end if;
   if v_outbox_arrivals <> '{}' then
     perform wh_admit_outbox(c, v_outbox_arrivals, s.outbox_admitted);
   end if;
   if v_inbox_arrivals <> '{}' then
     perform wh_admit_inbox(c, v_inbox_arrivals, s.inbox_admitted);
+  end if;
+  if v_outbox_arrivals <> '{}' and wh_leaves_strangers(s.outbox_admitted, v_outbox_leased, c.outbox_rank, c.outbox_instances)
+     or v_inbox_arrivals <> '{}' and wh_leaves_strangers(s.inbox_admitted, v_inbox_leased, c.inbox_rank, c.inbox_instances)
+  then
+    perform wh_wake();
   end if;
   if clock_timestamp() > c.now + make_interval(secs => c.lease_seconds / 4.0) then
     -- It has waited for somebody, and the leases that it hands out have aged.

@@ -1,7 +1,8 @@
 -- Locks up to p_room streams of a lane that the caller may take: first those whose lease has run out, anybody's;
--- then free ones that are due, of its own partitions or waiting longer than the grace period.
+-- then those that others had no handler for; then free ones that are due: of any partition, as many as it could begin at once,
+-- and beyond that of its own partitions or waiting longer than the grace period.
 -- Locks: stream rows, skip locked: it never waits.
--- Reads by wh_active_streams_leased and wh_active_streams_free, from the lane's floors.
+-- Reads by wh_active_streams_leased and wh_active_streams_free, from the lane's floors, and as wh_lock_waiting_streams.
 create or replace function wh_lock_due_streams(
   c wh_call, p_lane text, p_room int, p_free_from timestamptz, p_leased_from timestamptz
 )
@@ -14,8 +15,13 @@ declare
   v_instances int := case p_lane when 'outbox' then c.outbox_instances else c.inbox_instances end;
   v_capped_to int[];
   v_partitions int[];
+  v_waiting wh_locked := row('{}', '{}');
+  v_rest int;
+  v_spare int := case when v_instances < 2 then 0 when p_lane = 'outbox' then c.outbox_spare else c.inbox_spare end;
   v_free uuid[];
   v_free_partitions int[];
+  v_own uuid[];
+  v_own_partitions int[];
 begin
   if c.max_partitions is not null then
     v_capped_to := wh_held_partitions(c);
@@ -32,22 +38,47 @@ begin
     limit p_room
     for no key update skip locked
   ) e;
+  if p_lane = 'inbox' and exists (
+    select 1 from wh_active_streams s where s.lane = p_lane and s.instance_id is null and s.waits_for is not null limit 1
+  ) then
+    v_waiting := wh_lock_waiting_streams(c, p_lane, p_room - cardinality(r.expired), v_capped_to);
+  end if;
+  v_rest := p_room - cardinality(r.expired) - cardinality(v_waiting.stream_ids);
   select coalesce(array_agg(f.stream_id), '{}'), array_agg(f.partition_number) into v_free, v_free_partitions
   from (
     select s.stream_id, s.partition_number
     from wh_active_streams s
-    where s.lane = p_lane and s.instance_id is null
+    where s.lane = p_lane and s.instance_id is null and s.waits_for is null
       and s.available_at between p_free_from and c.now
-      and (s.partition_number % v_instances = v_rank
+      and (v_spare > 0
+           or s.partition_number % v_instances = v_rank
            or s.available_at <= c.now - make_interval(secs => c.takeover_seconds::double precision))
       and (v_capped_to is null or s.partition_number = any(v_capped_to))
     order by s.available_at
-    limit p_room - cardinality(r.expired)
+    limit case when v_spare > 0 then least(v_spare, v_rest) else v_rest end
     for no key update skip locked
   ) f;
-  r.stream_ids := r.expired || v_free;
+  if v_spare > 0 and v_rest > v_spare and cardinality(v_free) = v_spare then
+    select array_agg(f.stream_id), array_agg(f.partition_number) into v_own, v_own_partitions
+    from (
+      select s.stream_id, s.partition_number
+      from wh_active_streams s
+      where s.lane = p_lane and s.instance_id is null and s.waits_for is null
+        and s.available_at between p_free_from and c.now
+        and (s.partition_number % v_instances = v_rank
+             or s.available_at <= c.now - make_interval(secs => c.takeover_seconds::double precision))
+        and (v_capped_to is null or s.partition_number = any(v_capped_to))
+        and s.stream_id <> all(v_free)
+      order by s.available_at
+      limit v_rest - v_spare
+      for no key update skip locked
+    ) f;
+    v_free := v_free || v_own;
+    v_free_partitions := v_free_partitions || v_own_partitions;
+  end if;
+  r.stream_ids := r.expired || v_waiting.stream_ids || v_free;
   if c.max_partitions is not null then
-    v_partitions := v_partitions || v_free_partitions;
+    v_partitions := v_partitions || v_waiting.partitions || v_free_partitions;
     v_capped_to := wh_partitions_with_room(c, v_partitions);
     r.stream_ids := array(
       select d.stream_id from unnest(r.stream_ids, v_partitions) as d(stream_id, partition_number)

@@ -10,7 +10,16 @@ as $$
 declare
   v_held wh_open_stream[];
 begin
-  if p_message_ids <> '{}' then
+  if cardinality(p_message_ids) = 1 then
+    -- The same in half the time.
+    select case when s.instance_id = c.instance_id
+      then array[(s.lane, s.stream_id, false, s.lease_expiry > c.now, s.lease_expiry, s.head, s.held_through)::wh_open_stream] end
+    into v_held
+    from wh_active_streams s
+    where s.stream_id = (select m.stream_key from wh_{lane} m where m.message_id = p_message_ids[1] and m.instance_id = c.instance_id)
+      and s.lane = '{lane}'
+    for no key update;
+  elsif p_message_ids <> '{}' then
     select array_agg((l.lane, l.stream_id, false, l.lease_expiry > c.now, l.lease_expiry, l.head, l.held_through)::wh_open_stream)
            filter (where l.instance_id = c.instance_id)
     into v_held

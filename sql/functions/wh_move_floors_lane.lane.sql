@@ -27,7 +27,7 @@ begin
         order by m.sequence_order limit 1)),
       free_from = least(v_lane.next_from, (
         select s.available_at from wh_active_streams s
-        where s.lane = '{lane}' and s.instance_id is null
+        where s.lane = '{lane}' and s.instance_id is null and s.waits_for is null
           and s.available_at >= case when c.sweeps then '-infinity' else v_lane.free_from end
         order by s.available_at limit 1)),
       leased_from = least(v_lane.next_from, (

@@ -5,11 +5,12 @@ returns wh_completion[]
 language plpgsql
 as $$
 declare
+  v_one wh_completion := wh_one_completion(p_completions);
   v_groups wh_completion[];
   v_is_bad boolean;
 begin
-  if p_completions is null then
-    return '{}';
+  if v_one.status is not null then
+    return array[v_one];
   end if;
   begin
     select array_agg((g.status, g.message_ids)::wh_completion), bool_or(g.is_bad) into v_groups, v_is_bad

@@ -8,9 +8,6 @@ declare
   v_failures wh_failure[];
   v_is_bad boolean;
 begin
-  if p_failures is null then
-    return '{}';
-  end if;
   begin
     select array_agg((f.message_id, f.completed_status, f.error, f.retry_after_seconds, f.dead_letter)::wh_failure), bool_or(f.is_bad)
     into v_failures, v_is_bad

@@ -9,17 +9,24 @@ declare
   r wh_request := row('{}', false, false, '{}', '{}', '{}', '{}');
   v_parsed wh_parsed;
 begin
-  if p_messages is null and p_completions is null and p_failures is null and p_renewed is null then
-    return r;
+  if p_messages is not null then
+    v_parsed := wh_parse_messages('p_new_' || p_lane || '_messages', p_target, p_messages, p_partition_count);
+    r.messages := v_parsed.messages;
+    r.has_events := v_parsed.has_events;
+    r.has_scheduled := v_parsed.has_scheduled;
   end if;
-  v_parsed := wh_parse_messages('p_new_' || p_lane || '_messages', p_target, p_messages, p_partition_count);
-  r.messages := v_parsed.messages;
-  r.has_events := v_parsed.has_events;
-  r.has_scheduled := v_parsed.has_scheduled;
-  r.completions := wh_parse_completions('p_' || p_lane || '_completions', p_completions);
-  r.failures := wh_parse_failures('p_' || p_lane || '_failures', p_failures);
-  r.renewed := wh_check_ids('p_renew_' || p_lane || '_lease_ids', p_renewed);
-  r.reported := wh_reported_ids(r.completions, r.failures, r.renewed);
+  if p_completions is not null then
+    r.completions := wh_parse_completions('p_' || p_lane || '_completions', p_completions);
+  end if;
+  if p_failures is not null then
+    r.failures := wh_parse_failures('p_' || p_lane || '_failures', p_failures);
+  end if;
+  if p_renewed is not null then
+    r.renewed := wh_check_ids('p_renew_' || p_lane || '_lease_ids', p_renewed);
+  end if;
+  if num_nonnulls(p_completions, p_failures, p_renewed) > 0 then
+    r.reported := wh_reported_ids(r.completions, r.failures, r.renewed);
+  end if;
   return r;
 end
 $$;

@@ -14,6 +14,14 @@ declare
   v_kept wh_kept;
   v_group wh_completion;
 begin
+  if cardinality(p_reported) = 1 and wh_is_done_{lane}(0, p_completions[1].status) and not c.keeps_completed
+    and p_failures = '{}' and p_renewed = '{}'
+  then
+    -- One message that is done, whatever its status: as wh_finish, in half the time.
+    delete from wh_{lane} m where m.message_id = p_reported[1] and m.instance_id = c.instance_id;
+    r.lost := case when not found then p_reported else '{}' end;
+    return r;
+  end if;
   foreach v_group in array p_completions loop
     v_applied := v_applied || wh_finish_{lane}(c, v_group.message_ids, v_group.status);
     if cardinality(v_applied) < cardinality(p_reported) then

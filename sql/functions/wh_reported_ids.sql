@@ -7,6 +7,9 @@ declare
   v_ids uuid[] := '{}';
   v_group wh_completion;
 begin
+  if cardinality(p_completions) = 1 and p_failures = '{}' and p_renewed = '{}' then
+    return p_completions[1].message_ids;
+  end if;
   foreach v_group in array p_completions loop
     v_ids := v_ids || v_group.message_ids;
   end loop;

@@ -1,4 +1,4 @@
--- Writes the failures that are to be tried again: counted, with their error, scheduled after the caller's delay or,
+-- Writes the failures that are to be tried again: counted, with their error and their story, scheduled after the caller's delay or,
 -- when it gave none, after one that doubles from about a second to five minutes, with jitter.
 -- Reads by primary key.
 create or replace function wh_retry_{lane}(c wh_call, p_failures wh_failure[])
@@ -14,6 +14,7 @@ begin
     set status = m.status | f.completed_status | 32768,
         attempts = m.attempts + 1,
         error = f.error,
+        failures = wh_add_failure(m.failures, c, m.attempts + 1, f.error),
         scheduled_for = c.now + make_interval(secs => case
           when f.retry_after_seconds is not null then least(greatest(f.retry_after_seconds, -315360000), 315360000)
           else least(300, power(2, least(m.attempts, 16)) * (0.75 + random() / 2))

@@ -20,7 +20,8 @@ begin
         and p_outbox_arrivals = '{}' and p_inbox_arrivals = '{}' and c.max_partitions is null
       then
         r.outbox_leased := case when p_outbox <> '{}' and p_outbox_room > 0 then wh_store_one_outbox(c, p_outbox[1]) end;
-        r.inbox_leased := case when p_inbox <> '{}' and p_inbox_room > 0 then wh_store_one_inbox(c, p_inbox[1]) end;
+        r.inbox_leased := case when p_inbox <> '{}' and p_inbox_room > 0 and (p_inbox[1]).target <> all(c.inbox_handlers) is not true
+          then wh_store_one_inbox(c, p_inbox[1]) end;
         if r.outbox_leased is not null or r.inbox_leased is not null then
           return r;
         end if;

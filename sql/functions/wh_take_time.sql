@@ -12,8 +12,8 @@ begin
   end if;
   c.now := clock_timestamp();
   c.lease_expiry := c.now + make_interval(secs => c.lease_seconds);
-  -- A lease that ends no earlier is as good as a new one.
-  c.fresh_from := c.lease_expiry - interval '1 second';
+  -- A lease that ends no earlier is as good as a new one. A worker lets go of what it holds longer than this before the end.
+  c.fresh_from := c.lease_expiry - make_interval(secs => least(1, c.lease_seconds / 5.0));
   return c;
 end
 $$;

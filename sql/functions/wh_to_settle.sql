@@ -5,6 +5,9 @@ returns uuid[]
 language plpgsql immutable
 as $$
 begin
+  if cardinality(p_held) = 1 and coalesce(p_busy = '{}', true) then
+    return p_held[1].stream_id || p_unused;
+  end if;
   return array(select h.stream_id from unnest(p_held) h except select unnest(p_busy)) || p_unused;
 end
 $$;

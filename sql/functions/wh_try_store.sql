@@ -1,7 +1,7 @@
 -- One try of wh_store: stores new messages and admits plainly inserted ones, in both lanes. Inbox duplicates out,
 -- stream rows opened, version rows taken, messages inserted (and leased where the stream is clear), events appended.
 -- A lane without room opens no stream: what is stored there is left as a plain insert would be, so a call in an
--- application's long transaction holds nobody up. Its events are appended all the same.
+-- application's long transaction holds nobody up. Its events are appended all the same. So is what the caller has no handler for.
 -- Locks: as the steps it calls say, in the order in which it calls them.
 create or replace function wh_try_store(
   c wh_call, p_outbox wh_new_message[], p_inbox wh_new_message[], p_outbox_arrivals wh_arrival[], p_inbox_arrivals wh_arrival[],
@@ -28,6 +28,9 @@ declare
   v_dirty_outbox uuid[] := '{}';
   v_dirty_inbox uuid[] := '{}';
 begin
+  if c.inbox_handlers is not null then
+    v_inbox_opening := wh_handled(c, v_inbox_opening);
+  end if;
   if c.max_partitions is not null then
     v_partitions := wh_partitions_with_room(c, array(select m.partition_number from unnest(v_outbox_opening || v_inbox_opening) m));
   end if;

@@ -39,6 +39,14 @@ export interface WorkBatchRequest {
   readonly maxPerspectiveItems?: number | undefined;
   /** Work that nobody has leased for longer than this may be claimed by any instance. */
   readonly takeoverSeconds?: number | undefined;
+  /**
+   * The handlers this instance has: of the inbox it is handed only messages for one of them, and nothing that lies
+   * behind another in its stream. Left out: messages for any handler. Empty: none.
+   */
+  readonly inboxHandlers?: readonly string[] | undefined;
+  /** How many streams could begin at once, per lane: so many may be of other partitions, without `takeoverSeconds`. Default: 0. */
+  readonly spareOutboxStreams?: number | undefined;
+  readonly spareInboxStreams?: number | undefined;
 }
 
 /** Who is calling. */

@@ -20,6 +20,7 @@ const casts = {
   json: '::text::jsonb',
   items: '::text::jsonb',
   ids: '::text::uuid[]',
+  names: '::text::text[]',
 } as const;
 
 const instanceParts = {
@@ -52,28 +53,59 @@ export const requestParts = {
   maxInboxItems: 'int',
   maxPerspectiveItems: 'int',
   takeoverSeconds: 'numeric',
+  inboxHandlers: 'names',
+  spareOutboxStreams: 'int',
+  spareInboxStreams: 'int',
 } as const satisfies Record<keyof WorkBatchRequest, keyof typeof casts>;
+
+/**
+ * What stands for a part that is left out: the default of the function. Said instead of left out, because PostgreSQL reads
+ * the defaults of a function anew for every statement: 35 of the 155 µs that it takes to call one that does nothing.
+ */
+export const sqlDefaults: Partial<Record<keyof WorkBatchRequest, string>> = {
+  flags: '0',
+  partitionCount: '10000',
+  leaseSeconds: '300',
+  staleThresholdSeconds: '600',
+  maxOutboxItems: '1000',
+  maxInboxItems: '1000',
+  maxPerspectiveItems: '1000',
+  takeoverSeconds: '5',
+  spareOutboxStreams: '0',
+  spareInboxStreams: '0',
+};
 
 export interface Statement {
   readonly text: string;
   readonly values: (string | null)[];
 }
 
-/** Sends only what is there, by parameter name, so that the defaults stay in SQL. */
+/** Every parameter in its place; a value only for what is there. */
 export function encodeCall(schema: string, instance: Instance, request: WorkBatchRequest): Statement {
   const values: (string | null)[] = [];
   const args: string[] = [];
-  const add = (key: string, value: unknown, part: keyof typeof casts) => {
-    if (value === undefined || (Array.isArray(value) && value.length === 0)) return;
-    const name = `p_${snake(key)}`;
-    values.push(encodeValue(name, value, part));
-    args.push(`${name} => $${values.length}${casts[part]}`);
+  const add = (key: string, value: unknown, part: keyof typeof casts, otherwise = 'null') => {
+    // Names are a choice: none of them is another thing than all.
+    const isNothing = Array.isArray(value) && value.length === 0 && part !== 'names';
+    if (value === undefined || isNothing) {
+      args.push(otherwise);
+    } else {
+      values.push(encodeValue(`p_${snake(key)}`, value, part));
+      args.push(`$${values.length}${casts[part]}`);
+    }
   };
-  for (const [key, part] of Object.entries(instanceParts)) add(key, instance[key as keyof Instance], part);
-  for (const [key, part] of Object.entries(requestParts)) {
-    add(key, request[key as keyof WorkBatchRequest], part);
-  }
-  return { text: `${selectItems} from ${schema}.process_work_batch(${args.join(', ')})`, values };
+  for (const [key, part] of instanceEntries) add(key, instance[key], part);
+  for (const [key, part] of requestEntries) add(key, request[key], part, sqlDefaults[key]);
+  const columns = handsOut(request) ? itemColumns : lostColumns;
+  return { text: `select ${columns} from ${schema}.process_work_batch(${args.join(', ')})`, values };
+}
+
+const instanceEntries = Object.entries(instanceParts) as [keyof Instance, keyof typeof casts][];
+const requestEntries = Object.entries(requestParts) as [keyof WorkBatchRequest, keyof typeof casts][];
+
+/** Without room in any lane all that can come back is what was lost. */
+function handsOut({ maxOutboxItems, maxInboxItems, maxPerspectiveItems }: WorkBatchRequest): boolean {
+  return maxOutboxItems !== 0 || maxInboxItems !== 0 || maxPerspectiveItems !== 0;
 }
 
 export function encodeDeregister(schema: string, instanceId: string): Statement {
@@ -83,11 +115,13 @@ export function encodeDeregister(schema: string, instanceId: string): Statement 
   };
 }
 
-/** Text for what drivers, or a user's type parsers, read in more than one way. */
-const selectItems = `
-  select source, message_id::text, stream_id::text, partition_number::text, destination, event_type,
-         event_data::text, metadata::text, scope::text, status::text, flags::text, attempts::text,
-         sequence_order::text, trunc(extract(epoch from lease_expiry) * 1000)::text as lease_expiry`;
+/** Text for what drivers, or a user's type parsers, read in more than one way. A cast takes 3 µs, a column 2. */
+const itemColumns = `source, message_id, stream_id, partition_number::text, destination, event_type, event_data::text,
+  metadata::text, scope::text, status::text, flags::text, attempts::text, sequence_order::text,
+  extract(epoch from lease_expiry)::text as lease_expiry`;
+
+/** In a user's transaction, of whatever library, as a rule: nothing but text. */
+const lostColumns = 'source, message_id::text, flags::text';
 
 type Row = Record<string, string | null>;
 
@@ -124,7 +158,7 @@ function decodeItem(source: WorkSource, row: Row): WorkItem {
     flags: Number(row.flags),
     attempts: Number(row.attempts),
     sequenceOrder: BigInt(row.sequence_order as string),
-    leaseExpiry: new Date(Number(row.lease_expiry)),
+    leaseExpiry: new Date(Math.floor(Math.round(Number(row.lease_expiry) * 1e6) / 1000)),
   };
 }
 
@@ -136,6 +170,7 @@ function encodeValue(name: string, value: unknown, part: keyof typeof casts): st
   if (value === null) return null;
   if (part === 'items') return encodeItems(name, value);
   if (part === 'ids') return encodeIds(name, value);
+  if (part === 'names') return encodeNames(name, value);
   if (part === 'json') return encodeJson(name, value);
   if (part === 'uuid') return encodeUuid(name, value);
   return String(value);
@@ -177,6 +212,17 @@ function renameKeys(name: string, index: number, item: unknown): Record<string, 
 function encodeIds(name: string, ids: unknown): string {
   if (!Array.isArray(ids)) throw invalid(name, 'is not an array');
   return `{${ids.map((id: unknown, i) => encodeUuid(`${name}[${i}]`, id)).join(',')}}`;
+}
+
+/** Each in quotes, whatever it contains, so that none is read as null or as two. */
+function encodeNames(name: string, names: unknown): string {
+  if (!Array.isArray(names)) throw invalid(name, 'is not an array');
+  const quoted = names.map((each: unknown, i) => {
+    if (typeof each !== 'string')
+      throw invalid(`${name}[${i}]`, `is ${JSON.stringify(each)}, text is needed`);
+    return `"${each.replaceAll(/["\\]/g, '\\$&')}"`;
+  });
+  return `{${quoted.join(',')}}`;
 }
 
 function encodeUuid(name: string, value: unknown): string {

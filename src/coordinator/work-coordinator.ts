@@ -28,6 +28,7 @@ import {
   type Statement,
 } from './wire.js';
 
+/** Of a coordinator: its database, who it is, and numbers that go with every call. */
 export type CoordinatorOptions = (
   | { readonly pool: ConnectionPool; readonly client?: undefined }
   /** A client or transaction of the caller's. Nothing is retried on it: only its owner knows what else it did. */
@@ -39,6 +40,7 @@ export type CoordinatorOptions = (
     readonly schema?: string | undefined;
   };
 
+/** The only door to `process_work_batch`, for programs that coordinate their own work. `createWhizbang` has one. */
 export class WorkCoordinator {
   readonly instance: Instance;
   readonly #options: ResolvedOptions<typeof coordinatorOptions>;
@@ -66,7 +68,7 @@ export class WorkCoordinator {
    */
   async processWorkBatch(request: WorkBatchRequest = {}, transaction?: Queryable): Promise<WorkBatch> {
     refuseUnknownKeys('processWorkBatch', { ...request }, Object.keys(requestParts));
-    const { maxRetries, retryDelayMs, ...defaults } = this.#options;
+    const { maxRetries, retryDelayMs, callTimeoutSeconds, ...defaults } = this.#options;
     const statement = encodeCall(this.#schema, this.instance, withDefaults(request, defaults));
     return decodeBatch(await this.#run(statement, transaction));
   }
@@ -82,7 +84,9 @@ export class WorkCoordinator {
     const query = async (db: Queryable) => (await db.query(text, values)).rows;
     if (callers === undefined) {
       const pool = this.#source.pool as ConnectionPool;
-      return retrying(() => withPooledClient(pool, query), this.#options);
+      const { callTimeoutSeconds } = this.#options;
+      const timeoutMs = callTimeoutSeconds === undefined ? undefined : callTimeoutSeconds * 1000;
+      return retrying(() => withPooledClient(pool, query, timeoutMs), this.#options);
     }
     return query(callers).catch((error: unknown) => {
       throw fromDatabaseError(error);

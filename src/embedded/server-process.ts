@@ -21,9 +21,12 @@ export interface ServerPlan {
 export interface ServerProcess {
   /** SIGINT: fast shutdown. SIGQUIT: as in a crash. Resolves when the process is gone. */
   stop(signal: 'SIGINT' | 'SIGQUIT'): Promise<void>;
+  /** Lets connections that are just being closed come to their end first, then as SIGINT. */
+  stopGently(): Promise<void>;
 }
 
 const startTimeoutMs = 60_000;
+const farewellMs = 500;
 
 /** Starts `postgres` and waits until it takes connections. */
 export async function launchServer(plan: ServerPlan): Promise<ServerProcess> {
@@ -65,6 +68,14 @@ export async function launchServer(plan: ServerPlan): Promise<ServerProcess> {
   return {
     stop: async (signal) => {
       child.kill(signal);
+      await gone;
+    },
+    stopGently: async () => {
+      // A pool's end() resolves before its sockets are closed. Told that the server goes, such a connection reports an
+      // error for which nobody listens any more, and that ends the process.
+      child.kill('SIGTERM');
+      await Promise.race([gone, sleep(farewellMs, undefined, { ref: false })]);
+      child.kill('SIGINT');
       await gone;
     },
   };

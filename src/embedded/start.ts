@@ -9,6 +9,7 @@ import { launchServer, type ServerPlan, type ServerProcess } from './server-proc
 import { readPassword } from './template.js';
 import { openWorkspace, sweep } from './workspace.js';
 
+/** A running PostgreSQL of this process. */
 export interface EmbeddedPostgres extends AsyncDisposable {
   /** As the superuser `postgres`, to the database `postgres`. */
   readonly connectionString: string;
@@ -24,6 +25,7 @@ export interface EmbeddedPostgres extends AsyncDisposable {
 
 const portAttempts = 5;
 
+/** Starts a real PostgreSQL for development and tests, about a second the first time. It ends with this process. */
 export async function startEmbeddedPostgres(
   options: EmbeddedPostgresOptions = {},
 ): Promise<EmbeddedPostgres> {
@@ -72,7 +74,7 @@ function runningServer(
   let stopped: Promise<void> | undefined;
 
   const stop = (): Promise<void> => {
-    stopped ??= server.stop('SIGINT').then(() => data.release());
+    stopped ??= server.stopGently().then(() => data.release());
     return stopped;
   };
   return {

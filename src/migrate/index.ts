@@ -4,14 +4,17 @@
 // It never touches rows, never edits or skips a migration, and never replaces what a newer version brought.
 import pg from 'pg';
 import { type ConnectionPool, type Queryable, withPooledClient } from '../connection.js';
-import { fromDatabaseError } from '../database-error.js';
+import { refuseConnectionString } from '../connection-string.js';
+import { fromDatabaseError, serverErrorOf } from '../database-error.js';
 import { WhizbangError } from '../errors.js';
+import { refuseUnknownKeys } from '../options.js';
 import { retrying } from '../retry.js';
 import { currentRelease, type Release } from './release.js';
 import { type MigrationReport, runMigration } from './run.js';
 
 export type { MigrationReport } from './run.js';
 
+/** Of `migrate`: the database, by one of three ways, and the schema. */
 export type MigrateOptions = (
   | { readonly connectionString: string }
   | { readonly pool: ConnectionPool }
@@ -19,21 +22,24 @@ export type MigrateOptions = (
   | { readonly client: Queryable }
 ) & {
   /** Made when it does not exist. Default: `public`. */
-  readonly schema?: string;
+  readonly schema?: string | undefined;
 };
 
-export function migrate(options: MigrateOptions): Promise<MigrationReport> {
+/** Brings a schema to what this version needs. Safe when many call it at once; when there is nothing to do it is one small query. */
+export async function migrate(options: MigrateOptions): Promise<MigrationReport> {
   return migrateTo(currentRelease(), options);
 }
 
 /** For tests: other releases than the one in this package. */
 export async function migrateTo(release: Release, options: MigrateOptions): Promise<MigrationReport> {
+  refuseUnknownKeys('migrate', { ...options }, ['connectionString', 'pool', 'client', 'schema']);
+  refuseNoDatabase(options);
   const work = (db: Queryable) => runMigration(db, options.schema ?? 'public', release);
   const attempt = async () => {
     try {
-      if ('client' in options) return await work(options.client);
-      if ('pool' in options) return await withPooledClient(options.pool, work);
-      return await overOwnConnection(options.connectionString, work);
+      if ('client' in options && options.client !== undefined) return await work(options.client);
+      if ('pool' in options && options.pool !== undefined) return await withPooledClient(options.pool, work);
+      return await overOwnConnection((options as { connectionString: string }).connectionString, work);
     } catch (error) {
       throw withAdvice(fromDatabaseError(error));
     }
@@ -42,16 +48,21 @@ export async function migrateTo(release: Release, options: MigrateOptions): Prom
   return retrying(attempt, { maxRetries: 5, retryDelayMs: 100 });
 }
 
+function refuseNoDatabase(options: unknown): void {
+  const { connectionString, pool, client } = (options ?? {}) as Readonly<Record<string, unknown>>;
+  if (connectionString || pool || client) return;
+  throw new WhizbangError('INVALID_OPTION', {
+    message: 'migrate was given no connectionString, pool or client.',
+    hint: 'Give one of them. If it is there and undefined: is the environment variable set that it comes from?',
+    details: { option: 'connectionString' },
+  });
+}
+
 async function overOwnConnection<T>(
   connectionString: string,
   work: (db: Queryable) => Promise<T>,
 ): Promise<T> {
-  if (typeof connectionString !== 'string' || connectionString === '') {
-    throw new WhizbangError('INVALID_OPTION', {
-      message: 'migrate was given no connectionString, pool or client.',
-      details: { option: 'connectionString' },
-    });
-  }
+  refuseConnectionString('migrate', 'connectionString', connectionString);
   const pool = new pg.Pool({ connectionString, max: 1, application_name: 'whizbang migrate' });
   pool.on('error', () => {}); // a connection that breaks while idle has nothing left to tell
   try {
@@ -90,8 +101,13 @@ function withAdvice(error: WhizbangError): WhizbangError {
       });
     case 'DATABASE_ERROR':
     case 'INVALID_REQUEST':
-    case 'NOT_MIGRATED':
       return new WhizbangError('MIGRATION_FAILED', { message, details, cause });
+    case 'NOT_MIGRATED': // what a migration does not find is not for want of one
+      return new WhizbangError('MIGRATION_FAILED', {
+        message: serverErrorOf(cause)?.message ?? message,
+        details,
+        cause,
+      });
     default:
       return error;
   }

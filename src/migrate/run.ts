@@ -6,6 +6,7 @@ import { createLedger, type LedgerRow, peekLedger, readLedger } from './ledger.j
 import { isEmpty, type MigrationPlan, planMigration } from './plan.js';
 import type { Release } from './release.js';
 
+/** What `migrate` did. */
 export interface MigrationReport {
   readonly schema: string;
   /** Migrations applied now. */

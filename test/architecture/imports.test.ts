@@ -11,7 +11,24 @@ const vocabulary = ['errors.ts', 'message.ts', 'options.ts'];
 const mayImportAnything = (file: string) =>
   file === 'index.ts' || file === 'whizbang.ts' || file.startsWith('cli/');
 /** A folder that needs another one says so here. Files directly under src are open to all. */
-const folderMayImport: Readonly<Record<string, readonly string[]>> = {};
+const folderMayImport: Readonly<Record<string, readonly string[]>> = {
+  strategies: ['coordinator'],
+  transports: ['coordinator'],
+  receptors: ['messages'],
+  dispatch: ['messages', 'receptors', 'strategies', 'transactions'],
+  runtime: [
+    'coordinator',
+    'dispatch',
+    'messages',
+    'receptors',
+    'strategies',
+    'transactions',
+    'transports',
+    'work',
+  ],
+  testing: ['dispatch', 'embedded', 'messages', 'migrate', 'receptors', 'runtime', 'transports', 'work'],
+  work: ['coordinator', 'dispatch', 'messages', 'receptors', 'strategies', 'transactions', 'transports'],
+};
 
 const folderOf = (file: string) => (file.includes('/') ? file.slice(0, file.indexOf('/')) : undefined);
 const name = ({ file, imported }: { file: string; imported: string }) => `${file} imports ${imported}`;

@@ -1,8 +1,19 @@
 import { readFileSync } from 'node:fs';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { MessageProcessingStatus, migrate, newMessageId, WorkCoordinator } from '../../src/index.js';
+import { z } from 'zod';
+import {
+  createWhizbang,
+  defineEvent,
+  MessageProcessingStatus,
+  migrate,
+  newMessageId,
+  receptor,
+  WorkCoordinator,
+} from '../../src/index.js';
+import { silentLogger } from '../../src/logger.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { eventually } from '../support/eventually.js';
 import { inboxMessage, outboxMessage } from './new-messages.js';
 
 /** The page's own SQL, under names that no other test uses. Roles belong to the whole server. */
@@ -37,6 +48,59 @@ afterAll(async () => {
 const rowsOf = async (sql: string) => (await db.pool.query(names(sql))).rows;
 
 describe('A role with the documented grants', () => {
+  it('can run a whole service', async () => {
+    const warnings: object[] = [];
+    const logger = {
+      ...silentLogger,
+      warn: (facts: object, message: string) => void warnings.push({ facts, message }),
+    };
+    const seen: string[] = [];
+    const Placed = defineEvent('Placed', {
+      schema: z.object({ orderId: z.string() }),
+      stream: (o) => o.orderId,
+    });
+    const receptors = ['first', 'second'].map((name) =>
+      receptor(Placed, { name }, (_, ctx) => void seen.push(`${name} ${ctx.attempt}`)),
+    );
+    const pool = new pg.Pool({
+      connectionString: db.connectionString,
+      options: names('-c role=whizbang_app'),
+      max: 12,
+    });
+    const orders = createWhizbang({ service: 'orders', pool, schema: 'messaging', receptors, logger });
+    await orders.start();
+    const tx = await pool.connect();
+    await tx.query('begin');
+    await orders.publish(Placed({ orderId: 'a' }), { tx });
+    await tx.query('commit');
+    tx.release();
+    await eventually(() => expect([seen, warnings]).toEqual([['first 1', 'second 1'], []]), 5000);
+    await orders.publish(Placed({ orderId: 'a' }), { expectedVersion: 1 });
+    await eventually(() => expect(seen).toHaveLength(4));
+    await orders.stop();
+    await pool.end();
+    expect(warnings).toEqual([]);
+    expect(await rowsOf('select 1 from messaging.wh_dead_letters')).toEqual([]);
+  });
+
+  it('is told of services that it may not deliver to', async () => {
+    await db.pool.query('create schema foreign_service');
+    await migrate({ pool: db.pool, schema: 'foreign_service' });
+    const warnings: string[] = [];
+    const logger = { ...silentLogger, warn: (facts: object) => void warnings.push(JSON.stringify(facts)) };
+    const pool = new pg.Pool({
+      connectionString: db.connectionString,
+      options: names('-c role=whizbang_app'),
+      max: 12,
+    });
+    const orders = createWhizbang({ service: 'orders', pool, schema: 'messaging', logger });
+    await orders.start();
+    await orders.stop();
+    await pool.end();
+    expect(warnings).toEqual([expect.stringContaining('foreign_service')]);
+    await db.pool.query('drop schema foreign_service cascade');
+  });
+
   it('can do all the work', async () => {
     const it = new WorkCoordinator({ pool: app, schema: 'messaging', instance: { serviceName: 'orders' } });
     const [out, inn] = [outboxMessage({ streamId: newMessageId(), isEvent: true }), inboxMessage()];
@@ -59,13 +123,28 @@ describe('A role with the documented grants', () => {
     expect(await it.deregister()).toBe(1);
   });
 
-  it('may execute exactly the two functions', async () => {
+  it('may execute exactly the functions of the page', async () => {
     const executable = await rowsOf(
       `select proname::text as name from pg_proc
         where pronamespace = 'messaging'::regnamespace and has_function_privilege('whizbang_app', oid, 'execute')
         order by 1`,
     );
-    expect(executable).toEqual([{ name: 'deregister_instance' }, { name: 'process_work_batch' }]);
+    expect(executable.map(({ name }) => name)).toEqual([
+      'deregister_instance',
+      'process_work_batch',
+      'wh_channel',
+      'wh_count_interruption',
+      'wh_done_receptors',
+      'wh_fall_asleep',
+      'wh_join_service',
+      'wh_listens',
+      'wh_outgoing',
+      'wh_receive',
+      'wh_subscribe',
+      'wh_transfer',
+      'wh_transfer_each',
+      'wh_wake_up',
+    ]);
   });
 
   it('has no right on any table, view or sequence but to insert into the outbox', async () => {

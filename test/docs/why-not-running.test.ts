@@ -7,6 +7,7 @@ import {
   expireLeases,
   Flags,
   ids,
+  inbox,
   it,
   type Lane,
   lanes,
@@ -209,6 +210,27 @@ describe.each(lanes)('In the %s, the query', (lane) => {
       [work[2]?.message_id],
     );
     expect(await ask(db, lane, 'out of order')).toHaveLength(2);
+  });
+});
+
+describe('What waits for a handler', () => {
+  it('is named by the verdict and counted by the query, and dropped it lets its stream go on', async ({
+    db,
+    a,
+  }) => {
+    const [first, second] = stream(2).map((each, i) => ({
+      ...each,
+      handler_name: i === 0 ? 'gone' : 'orders',
+    }));
+    const all = first && second ? [first, second] : [];
+    await inbox.insertPlain(db.pool, ...all);
+    expect(await a.call({ p_inbox_handlers: ['orders'] })).toEqual([]);
+    for (const each of all)
+      expect(await verdictOn(db, inbox, each)).toMatch(/^no instance that has looked has a handler/);
+    expect(await ask(db, inbox, 'waited for')).toMatchObject([{ waits_for: 'gone', streams: '1' }]);
+    await db.pool.query(queryOf('drop unhandled', inbox, { message: first?.message_id }));
+    expect(ids(await a.call({ p_inbox_handlers: ['orders'] }))).toEqual([second?.message_id]);
+    expect(await ask(db, inbox, 'waited for')).toEqual([]);
   });
 });
 

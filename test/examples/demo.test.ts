@@ -1,18 +1,95 @@
-import { execFile } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
-import { expect, it } from 'vitest';
-import { createTestDatabase } from '../support/database.js';
+import { describe, expect, it } from 'vitest';
+import { isProcessAlive } from '../../src/embedded/owner.js';
+import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { eventually } from '../support/eventually.js';
 
-const demo = fileURLToPath(new URL('../../examples/demo.ts', import.meta.url));
+const program = fileURLToPath(new URL('../../examples/demo.ts', import.meta.url));
 
-it('The demo finds everything as promised, and leaves nothing behind', async () => {
-  await using db = await createTestDatabase({ template: 'empty' });
-  const { stdout } = await promisify(execFile)(process.execPath, ['--import', 'tsx', demo], {
+interface Demo {
+  readonly child: ChildProcess;
+  output(): string;
+  /** The processes of the warehouse. */
+  pids(): number[];
+  exitCode(): Promise<number | null>;
+}
+
+function startDemo(db: TestDatabase, args: readonly string[]): Demo {
+  const child = spawn(process.execPath, ['--import', 'tsx', program, ...args], {
     env: { ...process.env, DATABASE_URL: db.connectionString },
+    stdio: ['ignore', 'pipe', 'pipe'],
   });
-  expect(stdout.match(/^ {3}yes {2}/gm)).toHaveLength(8);
-  expect(stdout).toMatch(/Everything is as promised\.\n$/);
-  const { rows } = await db.pool.query(`select from pg_namespace where nspname = 'whizbang_demo'`);
-  expect(rows).toEqual([]);
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+    });
+  }
+  const exited = once(child, 'close');
+  return {
+    child,
+    output: () => output,
+    pids: () => Array.from(output.matchAll(/is process (\d+)/g), ([, pid]) => Number(pid)),
+    exitCode: async () => (await exited)[0] as number | null,
+  };
+}
+
+async function schemasOf(db: TestDatabase): Promise<unknown[]> {
+  const { rows } = await db.pool.query(
+    `select nspname from pg_namespace where nspname like 'whizbang_demo%'`,
+  );
+  return rows;
+}
+
+describe('The demo', { timeout: 120_000 }, () => {
+  it('finds everything as promised with one instance killed and one stalled, and leaves nothing behind', async () => {
+    await using db = await createTestDatabase({ template: 'empty' });
+    const demo = startDemo(db, ['--messages', '400', '--streams', '40', '--seed', '5']);
+    const exitCode = await demo.exitCode();
+    const output = demo.output();
+    expect(output).toMatch(/warehouse-1 killed with SIGKILL, holding [1-9]/);
+    expect(output).toMatch(/warehouse-2 stalled with SIGSTOP, holding [1-9]/);
+    expect(output).toMatch(/^ {3}ok {3}stored +400 of 400 messages in 40 streams$/m);
+    expect(output).toMatch(/^ {3}ok {3}delivered +400 of 400$/m);
+    for (const claim of ['lost', 'effects doubled', 'order violations', 'left waiting']) {
+      expect(output).toMatch(new RegExp(`^ {3}ok {3}${claim} +0$`, 'm'));
+    }
+    expect(output).toMatch(/^ {3}ok {3}recovery after the kill +\d/m);
+    expect(output).toMatch(/^ {3}ok {3}late completions refused +[1-9]/m);
+    expect(output).toMatch(/Everything is as promised\.\n$/);
+    expect(exitCode).toBe(0);
+    expect(demo.pids()).toHaveLength(3);
+    expect(demo.pids().filter(isProcessAlive)).toEqual([]);
+    expect(await schemasOf(db)).toEqual([]);
+  });
+
+  it('ends with all its processes and schemas at a Ctrl-C', async () => {
+    await using db = await createTestDatabase({ template: 'empty' });
+    const demo = startDemo(db, ['--messages', '1000', '--streams', '40']);
+    await eventually(() => expect(demo.output()).toMatch(/handled [1-9]/), 60_000);
+    demo.child.kill('SIGINT');
+    expect(await demo.exitCode()).toBe(130);
+    expect(demo.output()).toMatch(/Stopped before the end\.\n$/);
+    expect(demo.pids()).toHaveLength(3);
+    expect(demo.pids().filter(isProcessAlive)).toEqual([]);
+    expect(await schemasOf(db)).toEqual([]);
+  });
+
+  it('leaves no process behind when it is killed itself, not even the stalled one', async () => {
+    await using db = await createTestDatabase({ template: 'empty' });
+    const demo = startDemo(db, ['--messages', '400', '--streams', '40']);
+    await eventually(() => expect(demo.output()).toContain('stalled with SIGSTOP'), 60_000);
+    demo.child.kill('SIGKILL');
+    await demo.exitCode();
+    await eventually(() => expect(demo.pids().filter(isProcessAlive)).toEqual([]));
+  });
+
+  it('refuses an option that it does not have, with exit code 1', async () => {
+    await using db = await createTestDatabase({ template: 'empty' });
+    const demo = startDemo(db, ['--message', '1']);
+    expect(await demo.exitCode()).toBe(1);
+    expect(demo.output()).toBe('There is no option --message. Did you mean --messages?\n');
+  });
 });

@@ -208,11 +208,28 @@ describe('A migration that cannot be applied', () => {
     await expect(migrate({ connectionString: 'postgres://x:secret@127.0.0.1:1/x' })).rejects.toMatchObject({
       code: 'CONNECTION_FAILED',
     });
-    await expect(migrate({ connectionString: '' })).rejects.toMatchObject({ code: 'INVALID_OPTION' });
+    for (const nothing of [{ connectionString: '' }, { pool: undefined }, {}, undefined]) {
+      await expect(migrate(nothing as never)).rejects.toMatchObject({
+        code: 'INVALID_OPTION',
+        message: 'migrate was given no connectionString, pool or client.',
+      });
+    }
+    await expect(migrate({ connectionString: 'localhost/shop' })).rejects.toMatchObject({
+      code: 'INVALID_OPTION',
+      message: expect.stringContaining('not a URL of PostgreSQL'),
+    });
     const invalid = await migrate({ connectionString: 'postgres://x:secret@host:port:1/x' }).catch(
       (e: unknown) => e,
     );
     expect(invalid).toMatchObject({ code: 'INVALID_OPTION', details: { option: 'connectionString' } });
     expect(JSON.stringify(invalid) + String((invalid as Error).cause)).not.toContain('secret');
+  });
+
+  it('does not migrate another schema when the name of an option is misspelt', async () => {
+    const misspelt = { connectionString: 'postgres://localhost/shop', shema: 'messaging' };
+    await expect(migrate(misspelt)).rejects.toMatchObject({
+      code: 'INVALID_OPTION',
+      message: 'migrate: there is no option shema.',
+    });
   });
 });

@@ -26,7 +26,7 @@ const next = makeRelease('99.0.0', {
       ? {
           ...file,
           text: file.text.replace(
-            /(p_takeover_seconds numeric default \d+)/,
+            /(p_inbox_handlers text\[\] default null)/,
             '$1,\n  p_added_later int default 7',
           ),
         }
@@ -76,7 +76,7 @@ describe('An upgrade', () => {
     });
     await other.processWorkBatch({ newOutboxMessages: [behind], newInboxMessages: [expired] });
     await db.pool.query(
-      `update wh_active_streams set lease_expiry = now() - interval '1 s' where stream_id = $1`,
+      `update wh_active_streams set lease_expiry = clock_timestamp() where stream_id = $1`,
       [expired.messageId],
     );
     await holder.processWorkBatch({
@@ -123,10 +123,43 @@ describe('An upgrade', () => {
     expect(rows).toEqual([{ n: 0 }]);
   });
 
+  it('to another signature leaves exactly one function of the name, with its grants', async () => {
+    const shorter = embeddedSql.functions.map((file) =>
+      file.name === 'process_work_batch'
+        ? {
+            ...file,
+            text: file.text
+              .replace(/,\s*p_inbox_handlers text\[\] default null/, '')
+              .replaceAll('p_inbox_handlers', 'null'),
+          }
+        : file,
+    );
+    await migrateTo(makeRelease('0.0.1', { ...embeddedSql, functions: shorter }), { pool: db.pool });
+    const grantee = `${db.name}_app`;
+    await db.pool.query(`create role ${grantee}; grant execute on function process_work_batch to ${grantee}`);
+    try {
+      await migrateTo(makeRelease('0.0.2', embeddedSql), { pool: db.pool });
+      const { rows } = await db.pool.query(
+        `select 'p_inbox_handlers' = any(proargnames) as is_new, has_function_privilege($1, oid, 'execute') as is_granted
+           from pg_proc where proname = 'process_work_batch'`,
+        [grantee],
+      );
+      expect(rows).toEqual([{ is_new: true, is_granted: true }]);
+      expect((await coordinator().processWorkBatch()).inbox).toEqual([]);
+    } finally {
+      await db.pool.query(`drop owned by ${grantee}; drop role ${grantee}`);
+    }
+  });
+
   it.each(embeddedSql.migrations.slice(0, -1).map((file, i) => [file.name, i + 1] as const))(
     'from a database that had come as far as %s keeps what was sent, and hands it out',
     async (_, length) => {
-      const prefix = { migrations: embeddedSql.migrations.slice(0, length), functions: [], views: [] };
+      const migrations = embeddedSql.migrations.slice(0, length);
+      // What a migration makes itself, because its triggers want it, its release had as a file too.
+      const functions = embeddedSql.functions.filter(({ name }) =>
+        migrations.some(({ text }) => text.includes(`create function ${name}(`)),
+      );
+      const prefix = { migrations, functions, views: [] };
       await migrateTo(makeRelease('0.0.1', prefix), { pool: db.pool });
       const messageId = newMessageId();
       await db.pool.query(

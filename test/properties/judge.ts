@@ -4,6 +4,7 @@ import { Flags, type WorkRow } from '../support/work.js';
 import type { BatchCall } from './batch-call.js';
 import { broken, type Model, type ModelMessage, modelOf } from './model.js';
 import type { Snapshot } from './snapshot.js';
+import { checkTurns } from './turns.js';
 
 export interface Judged {
   readonly items: readonly WorkRow[];
@@ -23,16 +24,20 @@ export function judgeCall(
     const given = items.filter(({ source }) => source === lane).length;
     if (given > call.room[lane]) broken('the room is exceeded', { call, items });
   }
-  model.heartbeat(call);
+  const looks = model.heartbeat(call);
   const partitions = model.partitionsOf(call.instanceId, true);
+  const reportedOn = call.reports.filter(
+    (report) => report.kind !== 'renew' && model.judge(call, report) === 'held',
+  );
   const reported = judgeReports(model, call, lost);
   const stored = takeIn(model, snapshot, call);
   // Work of an instance that is removed by this call may be handed out by this call or by the next.
-  const freed = model.removeStale(call);
+  const freed = looks ? model.removeStale(call) : [];
   const held = model.unfinished().filter((message) => model.isHeld(message) || model.mayBeKept(message));
   const handedOut = items.map((item) => model.handOut(call, item, reported));
   model.checkOrder(call, handedOut);
   checkPartitions(model, call, partitions);
+  checkTurns(model, call, { reportedOn, stored, handedOut, held: [...held, ...freed] });
   checkComplete(model, snapshot, call, stored, [...held, ...freed], handedOut);
   return { items, lost, stored };
 }

@@ -48,6 +48,8 @@ export class Model {
   private readonly streamLeases = new Map<string, { holder: string; until: number }>();
   /** When each registered instance was last heard of. */
   readonly heartbeats = new Map<string, number>();
+  /** The instances that have asked for work of a lane: they share its partitions. */
+  private readonly takers: Record<LaneName, Set<string>> = { outbox: new Set(), inbox: new Set() };
   /** The database's clock at the last look, and what the schedule has let pass, in ms. */
   clock = 0;
   passed = 0;
@@ -96,10 +98,30 @@ export class Model {
     for (const message of this.messages.values()) if (message.holder === instanceId) message.holder = null;
   }
 
-  heartbeat(call: BatchCall): void {
+  /** Whether the call also looks at other instances: one that may belong to a handler's transaction does not. */
+  heartbeat(call: BatchCall): boolean {
     const beats =
       call.room.outbox > 0 || call.room.inbox > 0 || call.reports.some(({ kind }) => kind === 'renew');
-    if (beats || !this.heartbeats.has(call.instanceId)) this.heartbeats.set(call.instanceId, this.now);
+    const looks = beats || !this.heartbeats.has(call.instanceId);
+    if (looks) this.heartbeats.set(call.instanceId, this.now);
+    for (const lane of ['outbox', 'inbox'] as const) {
+      if (call.room[lane] > 0) this.takers[lane].add(call.instanceId);
+    }
+    return looks;
+  }
+
+  /** Whether a partition belongs to the instance: by its rank among those alive that take work of the lane. */
+  owns(instanceId: string, lane: LaneName, partition: number, staleSeconds: number): boolean {
+    const isAlive = (id: string) => (this.heartbeats.get(id) ?? 0) > this.now - staleSeconds * 1000;
+    const alive = [...this.takers[lane]].filter(isAlive).sort();
+    return partition % alive.length === alive.indexOf(instanceId);
+  }
+
+  /** It is gone, and what it held is free. */
+  forget(instanceId: string): void {
+    this.heartbeats.delete(instanceId);
+    for (const takers of Object.values(this.takers)) takers.delete(instanceId);
+    this.release(instanceId);
   }
 
   /** Returns what the instances that are removed held. */
@@ -107,9 +129,8 @@ export class Model {
     const freed: ModelMessage[] = [];
     for (const [id, heardAt] of this.heartbeats) {
       if (id === call.instanceId || heardAt > this.now - call.staleSeconds * 1000) continue;
-      this.heartbeats.delete(id);
       freed.push(...this.unfinished().filter(({ holder }) => holder === id));
-      this.release(id);
+      this.forget(id);
     }
     return freed;
   }

@@ -21,6 +21,7 @@ const weights = {
   claim: 14,
   'claim all': 6,
   report: 16,
+  settle: 8,
   mixed: 14,
   renew: 5,
   crash: 3,
@@ -62,9 +63,11 @@ export async function perform(world: World, step: Step, streams: readonly string
   if (step.kind === 'claim all')
     Object.assign(call, { room: { outbox: 500, inbox: 500 }, takeoverSeconds: 0 });
   if (step.kind === 'report' || step.kind === 'mixed') report(random, call, random.some(worker.memory, 0.6));
+  if (step.kind === 'settle') settle(random, call, random.chance(0.9) ? worker.memory : worker.past);
   if (step.kind === 'late report') report(random, call, random.some(worker.past, 0.4));
   if (step.kind === 'renew') renew(random, call, [...worker.memory, ...random.some(worker.past, 0.1)]);
   if (step.kind === 'store' || step.kind === 'mixed') store(world, random, call, streams);
+  if (step.kind === 'settle' && random.chance(0.4)) store(world, random, call, streams);
   if (step.kind === 'store' && random.chance(0.7)) claim(random, call);
   call.keepsCompleted = random.chance(0.1);
   await world.call(worker, call);
@@ -80,6 +83,16 @@ function claim(random: Random, call: BatchCall): void {
 function report(random: Random, call: BatchCall, items: readonly Item[]): void {
   for (const item of unique(items)) call.reports.push(outcome(random, item));
 }
+
+/** One message, as the handler of an inbox message does it in its own transaction. */
+function settle(random: Random, call: BatchCall, items: readonly Item[]): void {
+  if (items.length === 0) return;
+  const item = random.pick(items);
+  const done = item.lane === 'outbox' ? [Status.Published] : [Status.EventStored, handled];
+  call.reports.push({ ...item, kind: 'complete', status: random.pick(done) });
+}
+
+const handled = Status.ReceptorProcessed | Status.PerspectiveProcessed;
 
 function outcome(random: Random, item: Item): Report {
   const done = item.lane === 'outbox' ? Status.Published : Status.EventStored;

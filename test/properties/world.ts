@@ -63,8 +63,7 @@ export class World {
   async leave(worker: Worker): Promise<void> {
     await this.connections.observer.query('select deregister_instance($1)', [worker.id]);
     this.workers.splice(this.workers.indexOf(worker), 1);
-    this.model.heartbeats.delete(worker.id);
-    this.model.release(worker.id);
+    this.model.forget(worker.id);
   }
 
   /** One call, judged by the model. */

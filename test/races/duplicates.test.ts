@@ -105,3 +105,29 @@ it('an event that is in both lanes is appended once', async ({ db, a, b }) => {
   const { rows } = await db.pool.query('select event_id, version::int from wh_event_store');
   expect(rows).toEqual([{ event_id: event.message_id, version: 1 }]);
 });
+
+describe('a message that a handler sends with its completion', () => {
+  it.for(['commit', 'rollback'])(
+    'while another transaction stores the same id waits for its %s, and is there once',
+    async (end, { db, a, b }) => {
+      const handled = await a.call(inbox.stores(message()));
+      const sent = [message(), message(), message()];
+      const [first, second] = [await begin(db), await openSession(db)];
+      await b.over(first.client).call(outbox.stores(...sent.slice(1, 2)), noRoom);
+      const settled = a.over(second.client).call(inbox.completes(handled), outbox.stores(...sent), noRoom);
+      expect(await waitUntilBlocked(db, second.pid)).toEqual([first.pid]);
+      await first.query(end);
+      expect(await settled).toEqual([]);
+      expect(ids((await outbox.rows(db)) as { message_id: string }[]).sort()).toEqual(ids(sent).sort());
+      expect(await inbox.rows(db)).toEqual([]);
+    },
+  );
+
+  it('takes the place of one of the same id that was kept in debug mode', async ({ db, a }) => {
+    const sent = message();
+    await a.call(outbox.completes(await a.call(outbox.stores(sent))), { p_flags: Flags.DebugMode });
+    const handled = await a.call(inbox.stores(message()));
+    expect(await a.call(inbox.completes(handled), outbox.stores(sent), noRoom)).toEqual([]);
+    expect(await outbox.rows(db)).toMatchObject([{ message_id: sent.message_id, processed_at: null }]);
+  });
+});

@@ -1,7 +1,17 @@
 // Plain inserts that cannot be admitted yet must not keep others from it: one blocked key stalls no other key.
 import { describe, expect } from 'vitest';
 import type { TestDatabase } from '../support/database.js';
-import { ids, it, type Lane, lanes, message, reachSchedule, stream, streams } from '../support/work.js';
+import {
+  ids,
+  it,
+  type Lane,
+  lanes,
+  message,
+  reachSchedule,
+  stream,
+  streamOwnedBy,
+  streams,
+} from '../support/work.js';
 
 /** More than admission looks at in one call, all of one stream. */
 async function insertMany(db: TestDatabase, lane: Lane, stream_id: string, isEvent: boolean): Promise<void> {
@@ -60,5 +70,79 @@ describe.each(lanes)('In the %s, plain inserts', (lane) => {
     for (let calls = 0; calls < 20; calls++) seen.push(...ids(await a.call(lane.room(100))));
     expect(seen.sort()).toEqual(ids(others).sort());
     await locker.query('rollback');
+  });
+});
+
+/** How many messages no coordinator has admitted. */
+async function unadmitted(db: TestDatabase, lane: Lane): Promise<number> {
+  const { rows } = await db.pool.query(
+    `select count(*)::int as count from ${lane.table} where partition_number is null`,
+  );
+  return rows[0].count;
+}
+
+const takeover = { p_takeover_seconds: 0 };
+
+describe.each(lanes)('In the %s, what arrives in a stream that somebody holds', (lane) => {
+  it('is left alone by everybody, and handed out in its order when it can be', async ({ db, a, b }) => {
+    const [first, ...later] = stream(3);
+    const held = await a.call(lane.stores(first ?? message()));
+    await lane.insertPlain(db.pool, ...later);
+    expect(await b.call(takeover)).toEqual([]);
+    expect(await unadmitted(db, lane)).toBe(2);
+    await a.call(lane.completes(held), lane.room(0));
+    expect(ids(await b.call(takeover))).toEqual(ids(later));
+    expect(await unadmitted(db, lane)).toBe(0);
+  });
+
+  it('is admitted when it has waited since the floors were last moved', async ({ db, a, b }) => {
+    const [first, ...later] = stream(3);
+    await a.call(lane.stores(first ?? message()));
+    await lane.insertPlain(db.pool, ...later);
+    await db.pool.query('update wh_lanes set next_admitted_below = 9223372036854775807');
+    expect(await b.call(takeover)).toEqual([]);
+    expect(await unadmitted(db, lane)).toBe(0);
+  });
+
+  it('is admitted when it is a crowd', async ({ db, a }) => {
+    const [first] = await a.call(lane.stores(...stream(1)));
+    await insertMany(db, lane, first?.stream_id ?? '', false);
+    for (let calls = 0; calls < 20; calls++) expect(await a.call(lane.room(100))).toEqual([]);
+    expect(await unadmitted(db, lane)).toBeLessThan(200);
+  });
+
+  it('is appended at once when it is an event', async ({ db, a, b }) => {
+    const [first, second] = stream(2);
+    await a.call(lane.stores(first ?? message()));
+    await lane.insertPlain(db.pool, { ...message(), ...second, is_event: true });
+    expect(await b.call(takeover)).toEqual([]);
+    const { rows } = await db.pool.query('select event_id from wh_event_store');
+    expect(rows).toEqual([{ event_id: second?.message_id }]);
+  });
+});
+
+describe.each(lanes)('In the %s, what arrives in a new stream of another one’s partition', (lane) => {
+  const arrives = async (db: TestDatabase, stream_id: string, moved: string) => {
+    await lane.insertPlain(db.pool, message({ stream_id }));
+    await db.pool.query('update wh_lanes set moved_at = $1', [moved]);
+  };
+
+  it('is left to its owner by a call with work of its own', async ({ db, a, b }) => {
+    for (const each of [a, b]) await each.call();
+    await arrives(db, await streamOwnedBy(db, a), 'infinity');
+    await b.call(lane.stores(message()));
+    expect(await unadmitted(db, lane)).toBe(1);
+    expect(await a.call(lane.stores(message()))).toHaveLength(2);
+  });
+
+  it.for([
+    ['a call without', 'infinity', false],
+    ['the call that moves the floors', '-infinity', true],
+  ] as const)('is admitted by %s', async ([, moved, works], { db, a, b }) => {
+    for (const each of [a, b]) await each.call();
+    await arrives(db, await streamOwnedBy(db, a), moved);
+    await b.call(works ? lane.stores(message()) : {});
+    expect(await unadmitted(db, lane)).toBe(0);
+    expect(await a.call()).toHaveLength(1);
   });
 });

@@ -1,6 +1,6 @@
 // A large backlog in both lanes, written directly: in: a database; out: nothing.
 // Per lane 50 000 streams that anybody may take, one stream 25 000 deep that another instance holds, 15 000 streams
-// blocked by a retry and 10 000 held by others; with an event store and a deduplication table to match.
+// blocked by a retry, 15 000 left for want of a handler and 10 000 held by others; with an event store and a deduplication table to match.
 import type { TestDatabase } from '../support/database.js';
 import { instance, lanes } from '../support/work.js';
 
@@ -20,26 +20,27 @@ export async function fillBacklog(db: TestDatabase): Promise<void> {
   await other.call();
   for (const lane of lanes) {
     await db.pool.query(`
-      with kinds (kind, streams, depth, held, scheduled) as (
-        values ('free', 50000, 1, false, false), ('deep', 1, 25000, true, false),
-               ('blocked', 15000, 1, false, true), ('held', 10000, 1, true, false)
+      with kinds (kind, streams, depth, held, scheduled, waits_for) as (
+        values ('free', 50000, 1, false, false, null), ('deep', 1, 25000, true, false, null),
+               ('blocked', 15000, 1, false, true, null), ('held', 10000, 1, true, false, null),
+               ('left', 15000, 1, false, false, 'nobody')
       ), streams as (
         select k.*, md5(k.kind || '${lane.source}' || i)::uuid as stream_id
         from kinds k cross join lateral generate_series(1, k.streams) i
       ), stored as (
         insert into ${lane.table} (message_id, ${lane.target}, event_type, event_data, stream_id, partition_number,
           scheduled_for, instance_id, lease_expiry)
-        select gen_random_uuid(), 'orders', 'shop.OrderPlaced', '{}', s.stream_id, wh_partition(s.stream_id, 10000),
+        select gen_random_uuid(), coalesce(s.waits_for, 'orders'), 'shop.OrderPlaced', '{}', s.stream_id, wh_partition(s.stream_id, 10000),
           case when s.scheduled then now() + interval '1 hour' end,
           case when s.held and n <= 100 then '${other.id}'::uuid end,
           case when s.held and n <= 100 then now() + interval '1 hour' end
         from streams s cross join lateral generate_series(1, s.depth) n
       )
-      insert into wh_active_streams (stream_id, lane, partition_number, instance_id, lease_expiry, available_at, head, held_through)
+      insert into wh_active_streams (stream_id, lane, partition_number, instance_id, lease_expiry, available_at, head, held_through, waits_for)
       select s.stream_id, '${lane.source}', wh_partition(s.stream_id, 10000),
         case when s.held then '${other.id}'::uuid end, case when s.held then now() + interval '1 hour' end,
         case when s.scheduled then now() + interval '1 hour' else now() - interval '1 hour' end, 0,
-        case when s.held then 9223372036854775807 else 0 end
+        case when s.held then 9223372036854775807 else 0 end, s.waits_for
       from streams s`);
   }
   await db.pool.query(`

@@ -42,6 +42,7 @@ describe.each(lanes)('In the %s, a message that is given up', (lane) => {
         stored_at: stored?.[lane.storedAt],
         died_at: expect.any(Date),
         instance_id: a.id,
+        failures: [{ at: expect.any(String), attempt: 1, instance_id: a.id, error: 'no such customer' }],
       },
     ]);
   });

@@ -6,6 +6,7 @@ import {
   type Instance,
   type Lane,
   message,
+  outbox,
   type Parameters,
   stream,
   streams,
@@ -38,6 +39,11 @@ export const calls: [string, (lane: Lane, a: Instance, db: TestDatabase) => Prom
     },
   ],
   ['that completes', async (lane, a) => [lane.completes(await held(lane, a))]],
+  ['that completes one', async (lane, a) => [lane.completes((await held(lane, a)).slice(0, 1))]],
+  [
+    'that completes one and leaves the next to others',
+    async (lane, a) => [lane.completes(await a.call(lane.stores(...stream(batch)), lane.room(1)))],
+  ],
   ['that completes partly', async (lane, a) => [lane.completes(await held(lane, a), lane.partly)]],
   ['that completes in debug mode', async (lane, a) => [lane.completes(await held(lane, a)), { p_flags: 4 }]],
   ['that releases', async (lane, a) => [lane.releases(await held(lane, a))]],
@@ -58,6 +64,26 @@ export const calls: [string, (lane: Lane, a: Instance, db: TestDatabase) => Prom
     async (lane, a) => {
       await a.call(lane.stores(...stream(batch)));
       return [lane.room(batch), { p_takeover_seconds: 0 }];
+    },
+  ],
+  [
+    'that claims what it has a handler for, and leaves the rest',
+    async (lane, a) => {
+      const others = streams(batch).map((each) => ({ ...each, [lane.target]: 'another handler' }));
+      await a.call(lane.stores(...streams(batch), ...others));
+      return [lane.room(batch), { p_takeover_seconds: 0, p_inbox_handlers: ['orders', 'reports'] }];
+    },
+  ],
+  [
+    'that claims what others have left',
+    async (lane, a, db) => {
+      const others = streams(batch).map((each) => ({ ...each, [lane.target]: 'seldom' }));
+      await a.call(lane.releases(await a.call(lane.stores(...others), lane.room(batch))));
+      await db.pool.query(
+        `update wh_active_streams set waits_for = 'seldom' where stream_id = any($1) and lane = 'inbox'`,
+        [others.map(({ stream_id }) => stream_id)],
+      );
+      return [lane.room(batch), { p_inbox_handlers: ['seldom', 'orders'] }];
     },
   ],
   [
@@ -120,6 +146,13 @@ export const calls: [string, (lane: Lane, a: Instance, db: TestDatabase) => Prom
           status: 16,
         })),
       },
+    ],
+  ],
+  [
+    'that completes one and sends',
+    async (lane, a) => [
+      lane.completes((await held(lane, a)).slice(0, 1)),
+      outbox.stores(...streams(batch - 10), ...stream(10)),
     ],
   ],
 ];

@@ -205,3 +205,40 @@ describe.each(lanes)('An instance that has never asked for work, in the %s,', (l
     expect((await b.call(lane.room(100))).length).toBeLessThan(sent.length);
   });
 });
+
+describe.each(lanes)('An instance that could begin streams of the %s at once', (lane) => {
+  const spare = (streams: number) => ({ [`p_spare_${lane.source}_streams`]: streams });
+
+  it('takes as many of others as it could begin, the longest wait first, and beyond that its own', async ({
+    db,
+    a,
+    b,
+  }) => {
+    await a.call();
+    await b.call();
+    const [own, others] = [await streamOwnedBy(db, a), await streamOwnedBy(db, b)];
+    const messages = [others, own].map((stream_id) => message({ stream_id }));
+    const more = (await Promise.all([b, b, a].map((owner) => streamOwnedBy(db, owner)))).map((stream_id) =>
+      message({ stream_id }),
+    );
+    await lane.insertPlain(db.pool, ...messages);
+    await b.call(lane.room(1), { p_takeover_seconds: 3600 });
+    await lane.insertPlain(db.pool, ...more);
+    const taken = ids(await a.call(spare(1)));
+    expect(taken).toContain(messages[1]?.message_id);
+    expect(taken).toContain(more[2]?.message_id);
+    expect(taken).toHaveLength(2);
+    expect(ids(await a.call(spare(1)))).toHaveLength(1);
+    expect(await a.call()).toEqual([]);
+    expect(ids(await a.call(spare(5)))).toHaveLength(1);
+  });
+
+  it('takes no more than it has room for', async ({ db, a, b }) => {
+    await a.call();
+    await b.call();
+    await lane.insertPlain(db.pool, ...streams(6));
+    expect(await a.call(lane.room(2), spare(5))).toHaveLength(2);
+    expect(await a.call(lane.room(0), spare(5))).toEqual([]);
+    expect(await a.call(lane.room(5), spare(5))).toHaveLength(4);
+  });
+});

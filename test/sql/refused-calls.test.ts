@@ -45,9 +45,17 @@ const refused: [keyof Parameters, unknown][] = [
   ['p_takeover_seconds', null],
   ['p_takeover_seconds', -0.1],
   ['p_takeover_seconds', 'NaN'],
+  ['p_spare_outbox_streams', null],
+  ['p_spare_outbox_streams', -1],
+  ['p_spare_inbox_streams', null],
+  ['p_spare_inbox_streams', -1],
 ];
 
 describe('A call', () => {
+  it('with a null among its handlers is refused and changes nothing', async ({ db, a }) => {
+    await expectRefusal(db, a, { p_inbox_handlers: ['mine', null] }, 'p_inbox_handlers[1]');
+  });
+
   it.for(refused)('whose %s is %s is refused and changes nothing', async ([name, value], { db, a }) => {
     await expectRefusal(db, a, { [name]: value }, name);
   });
@@ -64,6 +72,7 @@ describe('A call', () => {
     ['p_takeover_seconds', 0],
     ['p_takeover_seconds', 1e15],
     ['p_takeover_seconds', 'Infinity'],
+    ['p_spare_outbox_streams', 2 ** 31 - 1],
     ['p_process_id', 0],
     ['p_metadata', null],
   ] as const)('whose %s is %s is served', async ([name, value], { db, a }) => {

@@ -41,6 +41,7 @@ const newMessage = {
   stream_id: 'uuid',
   is_event: 'boolean',
   scheduled_for: 'timestamptz',
+  delay_seconds: 'number',
   expected_version: 'version',
 };
 

@@ -1,4 +1,5 @@
 import { describe, expect } from 'vitest';
+import { createTestDatabase } from '../support/database.js';
 import { Flags, ids, it, lanes, message, reachSchedule, Status, stream } from '../support/work.js';
 
 const later = () => new Date(Date.now() + 3_600_000).toISOString();
@@ -130,3 +131,24 @@ describe.each(lanes)('A message for later in the %s', (lane) => {
     expect(ids(await a.call())).toEqual(ids([first, second]));
   });
 });
+
+it.each(['outbox', 'inbox'] as const)(
+  'A delay of a message in the %s is counted by the database',
+  async (lane) => {
+    await using db = await createTestDatabase();
+    const id = crypto.randomUUID();
+    const target = lane === 'outbox' ? 'destination' : 'handler_name';
+    const message = { message_id: id, [target]: 'x', event_type: 't', event_data: {}, delay_seconds: 90.5 };
+    const { rows: items } = await db.pool.query(
+      `select 1 from process_work_batch(gen_random_uuid(), 's', 'h', 1, p_new_${lane}_messages => $1::text::jsonb)`,
+      [JSON.stringify([message])],
+    );
+    expect(items).toEqual([]);
+    const stored = lane === 'outbox' ? 'created_at' : 'received_at';
+    const { rows } = await db.pool.query(
+      `select round(extract(epoch from scheduled_for - ${stored}))::int as seconds from wh_${lane} where message_id = $1`,
+      [id],
+    );
+    expect(rows).toEqual([{ seconds: expect.closeTo(90, -0.6) }]);
+  },
+);

@@ -52,6 +52,7 @@ export const dataTables = [
   'wh_receptor_processing',
   'wh_perspective_checkpoints',
   'wh_dead_letters',
+  'wh_subscriptions',
 ];
 
 /** An instance whose id ends in this hexadecimal digit; ids sort by it. */

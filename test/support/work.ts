@@ -98,11 +98,10 @@ function join(all: Parameters, part: Parameters): Parameters {
   return joined;
 }
 
-/** Arrays and objects are JSON, but for the ids to renew, which are an array of PostgreSQL's. */
+/** Arrays and objects are JSON, but for the ids to renew and the handlers, which are arrays of PostgreSQL's. */
 function encode(name: string, value: unknown): unknown {
-  return typeof value === 'object' && !name.startsWith('p_renew') && value !== null
-    ? JSON.stringify(value)
-    : value;
+  const isArray = name.startsWith('p_renew') || name === 'p_inbox_handlers';
+  return typeof value === 'object' && !isArray && value !== null ? JSON.stringify(value) : value;
 }
 
 export class Lane {

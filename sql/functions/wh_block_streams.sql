@@ -1,0 +1,13 @@
+-- Frees streams, which the caller has locked, until the time of their first message. Reads by primary key.
+create or replace function wh_block_streams(p_lane text, p_stream_ids uuid[], p_until timestamptz[])
+returns void
+language plpgsql
+set enable_hashjoin = off set enable_mergejoin = off
+as $$
+begin
+  update wh_active_streams s
+  set instance_id = null, lease_expiry = null, held_through = 0, available_at = b.until, waits_for = null
+  from unnest(p_stream_ids, p_until) as b(stream_id, until)
+  where s.stream_id = b.stream_id and (s.lane = p_lane) is true;
+end
+$$;

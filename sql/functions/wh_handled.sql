@@ -1,0 +1,15 @@
+-- Of new inbox messages: those of streams in which the caller has a handler for every one. Others it would have to hold without
+-- being able to run them. Touches no table.
+create or replace function wh_handled(c wh_call, p_messages wh_new_message[])
+returns wh_new_message[]
+language plpgsql immutable
+as $$
+declare
+  v_others uuid[] := array(select m.stream_key from unnest(p_messages) m where m.target <> all(c.inbox_handlers));
+begin
+  if v_others = '{}' then
+    return p_messages;
+  end if;
+  return array(select m::wh_new_message from unnest(p_messages) m where m.stream_key <> all(v_others) order by m.ord);
+end
+$$;

@@ -1,0 +1,19 @@
+-- Whether the call has admitted messages of partitions that are not the caller's, and leased them to nobody. Whoever looked
+-- while it had their streams locked has passed them by, and has to be woken. Touches no table.
+create or replace function wh_leaves_strangers(p_admitted wh_arrival[], p_leased uuid[], p_rank int, p_instances int)
+returns boolean
+language plpgsql immutable
+set enable_nestloop = off
+as $$
+begin
+  if p_instances < 2 or coalesce(p_admitted, '{}') = '{}' then
+    return false;
+  end if;
+  return exists (
+    select 1
+    from unnest(p_admitted) a
+    left join unnest(p_leased) l on l = a.message_id
+    where a.partition_number % p_instances <> p_rank and l is null
+  );
+end
+$$;

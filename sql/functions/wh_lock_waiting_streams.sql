@@ -1,0 +1,32 @@
+-- Locks up to p_room free streams of a lane that others had no handler for and the caller has, the longest wait first.
+-- In whatever partition: their owner has passed them by, or they have waited longer than the grace period already.
+-- p_capped_to: only in these partitions; null: in all.
+-- Locks: stream rows, skip locked: it never waits. Reads by wh_active_streams_waiting.
+create or replace function wh_lock_waiting_streams(c wh_call, p_lane text, p_room int, p_capped_to int[])
+returns wh_locked
+language plpgsql
+as $$
+declare
+  r wh_locked := row('{}', '{}');
+  v_name text;
+  v_stream_ids uuid[];
+  v_partitions int[];
+begin
+  foreach v_name in array wh_waited_for(c, p_lane) loop
+    exit when cardinality(r.stream_ids) >= p_room;
+    select array_agg(w.stream_id), array_agg(w.partition_number) into v_stream_ids, v_partitions
+    from (
+      select s.stream_id, s.partition_number
+      from wh_active_streams s
+      where s.lane = p_lane and s.instance_id is null and s.waits_for = v_name and s.available_at <= c.now
+        and (p_capped_to is null or s.partition_number = any(p_capped_to))
+      order by s.available_at
+      limit p_room - cardinality(r.stream_ids)
+      for no key update skip locked
+    ) w;
+    r.stream_ids := r.stream_ids || v_stream_ids;
+    r.partitions := r.partitions || v_partitions;
+  end loop;
+  return r;
+end
+$$;

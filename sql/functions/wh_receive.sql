@@ -1,0 +1,43 @@
+-- What other schemas send (wh_transfer): stores the messages that go to an address this one subscribes to in the inbox, in array
+-- order, each id once for ever, unadmitted like a plain insert. Returns how many were new.
+-- [{message_id, destination, event_type, event_data, metadata, scope, stream_id}]. This signature is all that
+-- schemas know of each other, and they may be of different versions: keys that it does not know are ignored.
+-- Locks: deduplication rows by message_id, message rows; waits only for who receives the same ids, and looks anew when that
+-- one commits. Reads by primary key.
+create or replace function wh_receive(p_messages jsonb)
+returns int
+language plpgsql security definer
+set search_path from current
+set jit = off set enable_seqscan = off set enable_bitmapscan = off set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_addresses text[] := array(
+    select s.address from wh_subscriptions s
+    where s.address = any(array(select x.destination from jsonb_to_recordset(p_messages) as x(destination text))));
+  v_messages wh_new_message[];
+begin
+  if v_addresses = '{}' then
+    return 0;
+  end if;
+  v_messages := array(
+    select (m.ord, m.message_id, m.event_type, m.event_type, coalesce(m.event_data, 'null'), coalesce(m.metadata, '{}'), m.scope,
+            m.stream_id, false, null, null, coalesce(m.stream_id, m.message_id), null)::wh_new_message
+    from rows from (
+      jsonb_to_recordset(p_messages) as (
+        message_id uuid, destination text, event_type text, event_data jsonb, metadata jsonb, scope jsonb, stream_id uuid)
+    ) with ordinality as m(message_id, destination, event_type, event_data, metadata, scope, stream_id, ord)
+    where m.destination = any(v_addresses)
+    order by m.ord
+  );
+  for v_try in 1..20 loop
+    begin
+      return wh_store_received(v_messages);
+    exception
+      when unique_violation then null;
+    end;
+  end loop;
+  raise exception using
+    errcode = 'serialization_failure',
+    message = 'wh_receive: others kept receiving the same messages';
+end
+$$;

@@ -1,0 +1,25 @@
+-- One try of wh_receive: stores the messages whose ids are new. Returns how many.
+-- Locks: as wh_deduplicate, then message rows; fails with unique_violation when another one stores the same id. Reads by primary key.
+create or replace function wh_store_received(p_messages wh_new_message[])
+returns int
+language plpgsql
+set enable_nestloop = off
+as $$
+declare
+  v_new wh_new_message[] := wh_deduplicate(array(
+    select f.message from (
+      select distinct on (m.message_id) m.ord, m::wh_new_message as message from unnest(p_messages) m order by m.message_id, m.ord
+    ) f order by f.ord));
+  v_present uuid[] := array(
+    select m.message_id from wh_inbox m where m.message_id = any(array(select n.message_id from unnest(v_new) n)));
+  v_stored int;
+begin
+  insert into wh_inbox (message_id, handler_name, event_type, event_data, metadata, scope, stream_id)
+  select n.message_id, n.target, n.event_type, n.event_data, n.metadata, n.scope, n.stream_id
+  from unnest(v_new) n
+  where n.message_id <> all(v_present)
+  order by n.ord;
+  get diagnostics v_stored = row_count;
+  return v_stored;
+end
+$$;

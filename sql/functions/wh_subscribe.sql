@@ -1,0 +1,31 @@
+-- An instance declares, at its start, to which addresses its service listens: exactly these. Declarations of instances that
+-- are gone fall away with it, so that the newest start decides; but while nobody starts they stay, and a service that is
+-- down for a deploy still gets what is sent to it. An instance counts as gone when it has said goodbye, or is not
+-- registered a minute after it subscribed: its first call may come after the subscription.
+-- Returns how many addresses the instance listens to.
+-- Locks: an advisory lock, waiting: one declaration after the other. Raises WB001.
+create or replace function wh_subscribe(p_instance_id uuid, p_addresses text[])
+returns int
+language plpgsql security definer
+set search_path from current
+as $$
+declare
+  v_addresses int;
+begin
+  if p_instance_id is null or p_addresses is null then
+    perform wh_refuse(case when p_instance_id is null then 'p_instance_id' else 'p_addresses' end, 'is null, a value is needed');
+  end if;
+  perform wh_check_names('p_addresses', p_addresses);
+  perform pg_advisory_xact_lock(hashtext('wh_subscriptions'), hashtext(current_schema()));
+  delete from wh_subscriptions s
+  where s.instance_id = p_instance_id and s.address <> all(p_addresses)
+     or s.instance_id <> p_instance_id
+        and s.subscribed_at < clock_timestamp() - interval '1 minute'
+        and not exists (select from wh_service_instances i where i.instance_id = s.instance_id);
+  insert into wh_subscriptions as s (address, instance_id)
+  select distinct a.address, p_instance_id from unnest(p_addresses) as a(address)
+  on conflict (address, instance_id) do update set subscribed_at = clock_timestamp();
+  get diagnostics v_addresses = row_count;
+  return v_addresses;
+end
+$$;

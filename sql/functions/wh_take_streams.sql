@@ -1,0 +1,16 @@
+-- Writes the caller as the holder of streams that it has locked. p_heads: their first messages. p_through: above these it
+-- holds none; the largest number says "all that is there". A lease of its own that is fresh is left, so that no index is written.
+-- Reads by primary key.
+create or replace function wh_take_streams(c wh_call, p_lane text, p_stream_ids uuid[], p_heads bigint[], p_through bigint[])
+returns void
+language plpgsql
+set enable_hashjoin = off set enable_mergejoin = off
+as $$
+begin
+  update wh_active_streams s
+  set instance_id = c.instance_id, head = t.head, held_through = t.through, waits_for = null,
+      lease_expiry = case when s.instance_id = c.instance_id and s.lease_expiry >= c.fresh_from then s.lease_expiry else c.lease_expiry end
+  from unnest(p_stream_ids, p_heads, p_through) as t(stream_id, head, through)
+  where s.stream_id = t.stream_id and (s.lane = p_lane) is true;
+end
+$$;

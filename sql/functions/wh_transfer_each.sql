@@ -1,0 +1,144 @@
+-- The careful way of wh_transfer, for what it could not do in one step: a receiver that fails, fails only the messages that it fails
+-- for. All other receivers get everything, these messages too; those that failed for one stay, with the reason, and are tried again:
+-- who has them already knows their ids. What follows them in their streams is held back, in the outbox only. A command that
+-- nobody listens to fails, and nothing of its stream behind it is delivered to anybody.
+-- outcome: settled, lost (not held), failed (error: {schema, sqlstate, message}), held-back.
+-- Runs with the rights of its caller, as wh_transfer does.
+-- Locks: as a call that renews (its streams, so that nobody else delivers of them meanwhile), then as wh_receive, schema after
+-- schema. Raises WB001, WB003; and what is the fault of no receiver: conflicts, no disk, no memory.
+create or replace function wh_transfer_each(
+  p_instance_id uuid, p_service_name text, p_host_name text, p_process_id int, p_message_ids uuid[]
+)
+returns table (message_id uuid, outcome text, error text)
+language plpgsql
+set search_path from current
+as $$
+declare
+  c_nobodys_fault constant text[] := array['40', '53', '58'];
+  v_messages jsonb := wh_outgoing(p_instance_id, p_message_ids);
+  v_held uuid[] := array(select x.message_id from jsonb_to_recordset(v_messages) as x(message_id uuid));
+  v_settled uuid[];
+  v_receivers name[];
+  v_speakers name[]; -- those that can say what they listen to
+  v_schema name;
+  v_heard text[];
+  v_unheard text[];
+  v_message jsonb;
+  v_stream text;
+  v_stopped text[];
+  v_sqlstate text;
+  v_reason text;
+  v_errors jsonb := '{}'; -- by message_id
+begin
+  select array_agg(r.nspname order by r.nspname), array_agg(r.nspname) filter (where r.can_say)
+  into v_receivers, v_speakers
+  from (
+    select n.nspname, exists (
+      select from pg_proc l
+      where l.proname = 'wh_listens' and l.pronamespace = n.oid and l.pronargs = 1 and l.proargtypes[0] = 'text[]'::regtype
+        and l.prosecdef and has_function_privilege(l.oid, 'execute')) as can_say
+    from pg_proc p
+    join pg_namespace n on n.oid = p.pronamespace
+    where p.proname = 'wh_receive' and p.pronargs = 1 and p.proargtypes[0] = 'jsonb'::regtype and p.prosecdef
+      and has_schema_privilege(n.oid, 'usage') and has_function_privilege(p.oid, 'execute')
+  ) r;
+  -- A lease that has longer to go is not changed by this: it only fences, and locks the streams.
+  v_held := array(
+    select unnest(v_held) except
+    select w.message_id
+    from process_work_batch(
+      p_instance_id => p_instance_id, p_service_name => p_service_name, p_host_name => p_host_name, p_process_id => p_process_id,
+      p_renew_outbox_lease_ids => v_held, p_lease_seconds => 1,
+      p_max_outbox_items => 0, p_max_inbox_items => 0, p_max_perspective_items => 0) w);
+  v_messages := (
+    select coalesce(jsonb_agg(e.message order by e.place), '[]')
+    from jsonb_array_elements(v_messages) with ordinality as e(message, place)
+    where (e.message ->> 'message_id')::uuid = any(v_held));
+
+  v_unheard := array(
+    select distinct x.destination
+    from jsonb_to_recordset(v_messages) as x(destination text, metadata jsonb)
+    where x.metadata ->> 'kind' = 'command');
+  foreach v_schema in array v_receivers loop
+    exit when v_unheard = '{}';
+    v_heard := v_unheard; -- being older, not granted or broken, it cannot say: it counts as listening
+    if v_schema = any(v_speakers) then
+      begin
+        execute format('select %I.wh_listens($1)', v_schema) into v_heard using v_unheard;
+      exception when others then
+        v_heard := v_unheard;
+      end;
+    end if;
+    v_unheard := array(select unnest(v_unheard) except select unnest(v_heard));
+  end loop;
+  select coalesce(jsonb_object_agg(x.message_id, jsonb_build_object('sqlstate', 'WB004', 'message', format('no service listens to %I', x.destination))), '{}')
+  into v_errors
+  from jsonb_to_recordset(v_messages) as x(message_id uuid, destination text, metadata jsonb)
+  where x.destination = any(v_unheard) and x.metadata ->> 'kind' = 'command';
+  if v_errors <> '{}' then
+    v_messages := (
+      select coalesce(jsonb_agg(e.message order by e.place), '[]')
+      from (
+        select m.message, m.place,
+          bool_or(v_errors ? (m.message ->> 'message_id')) over (
+            partition by coalesce(m.message ->> 'stream_id', m.message ->> 'message_id') order by m.place) as is_stopped
+        from jsonb_array_elements(v_messages) with ordinality as m(message, place)
+      ) e
+      where not e.is_stopped);
+  end if;
+
+  foreach v_schema in array v_receivers loop
+    begin
+      execute format('select %I.wh_receive($1)', v_schema) using v_messages;
+    exception when others then
+      get stacked diagnostics v_sqlstate = returned_sqlstate;
+      if left(v_sqlstate, 2) = any(c_nobodys_fault) then
+        raise;
+      end if;
+      v_stopped := '{}';
+      for v_message in
+        select e.message from jsonb_array_elements(v_messages) with ordinality as e(message, place) order by e.place
+      loop
+        v_stream := coalesce(v_message ->> 'stream_id', v_message ->> 'message_id');
+        continue when v_stream = any(v_stopped);
+        begin
+          execute format('select %I.wh_receive($1)', v_schema) using jsonb_build_array(v_message);
+        exception when others then
+          get stacked diagnostics v_sqlstate = returned_sqlstate, v_reason = message_text;
+          if left(v_sqlstate, 2) = any(c_nobodys_fault) then
+            raise;
+          end if;
+          v_stopped := v_stopped || v_stream;
+          v_errors := v_errors || jsonb_build_object(
+            v_message ->> 'message_id', jsonb_build_object('schema', v_schema, 'sqlstate', v_sqlstate, 'message', v_reason));
+        end;
+      end loop;
+    end;
+  end loop;
+
+  v_settled := array(
+    select e.message_id
+    from (
+      select m.message_id,
+        bool_or(v_errors ? m.message_id::text) over (
+          partition by coalesce(m.stream_id, m.message_id) order by m.place) as is_stopped
+      from rows from (jsonb_to_recordset(v_messages) as (message_id uuid, stream_id uuid)) with ordinality as m(message_id, stream_id, place)
+    ) e
+    where not e.is_stopped);
+  if v_settled <> '{}' then
+    perform from process_work_batch(
+      p_instance_id => p_instance_id, p_service_name => p_service_name, p_host_name => p_host_name, p_process_id => p_process_id,
+      p_outbox_completions => (select jsonb_agg(jsonb_build_object('message_id', s, 'status', 4)) from unnest(v_settled) s),
+      p_max_outbox_items => 0, p_max_inbox_items => 0, p_max_perspective_items => 0);
+  end if;
+  return query
+  select u.message_id,
+    case when u.message_id <> all(v_held) then 'lost'
+         when u.message_id = any(v_settled) then 'settled'
+         when v_errors ? u.message_id::text then 'failed'
+         else 'held-back'
+    end,
+    v_errors ->> u.message_id::text
+  from unnest(p_message_ids) as u(message_id);
+end
+$$;

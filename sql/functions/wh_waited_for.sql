@@ -1,0 +1,39 @@
+-- The handlers that free streams of a lane wait for and the caller has, the longest wait first.
+-- Reads by wh_active_streams_waiting, once for each handler: of the caller, or, where that has all, of the streams.
+create or replace function wh_waited_for(c wh_call, p_lane text)
+returns text[]
+language plpgsql stable
+set enable_hashjoin = off set enable_mergejoin = off
+as $$
+declare
+  v_names text[] := c.inbox_handlers;
+  v_name text;
+begin
+  if v_names is null then
+    v_name := (
+      select s.waits_for from wh_active_streams s
+      where s.lane = p_lane and s.instance_id is null and s.waits_for is not null
+      order by s.waits_for
+      limit 1);
+    while v_name is not null loop
+      v_names := v_names || v_name;
+      v_name := (
+        select s.waits_for from wh_active_streams s
+        where s.lane = p_lane and s.instance_id is null and s.waits_for > v_name
+        order by s.waits_for
+        limit 1);
+    end loop;
+  end if;
+  return array(
+    select h.name
+    from unnest(v_names) as h(name)
+    cross join lateral (
+      select s.available_at from wh_active_streams s
+      where s.lane = p_lane and s.instance_id is null and s.waits_for = h.name
+      order by s.available_at
+      limit 1
+    ) f
+    order by f.available_at
+  );
+end
+$$;

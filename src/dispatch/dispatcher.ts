@@ -1,0 +1,167 @@
+import type { MessageId, NewOutboxMessage } from '../message.js';
+import {
+  type Envelope,
+  isMessageToSend,
+  type MessageDefinition,
+  type MessageKind,
+  type MessageToSend,
+  validateResult,
+} from '../messages/index.js';
+import { type Outgoing, type Sender, toOutboxMessage, toOutgoing } from './outgoing.js';
+import { inCall, invalidOption, noDestination, noReceptor, notAMessage, wrongKind } from './refusals.js';
+import {
+  type InvokeOptions,
+  type Method,
+  type PublishManyOptions,
+  type PublishOptions,
+  type ResolvedSendOptions,
+  resolveSendOptions,
+  type SendManyOptions,
+  type SendOptions,
+} from './send-options.js';
+
+/** Where the dispatcher puts what is to be sent. */
+export interface OutboxWriter {
+  /** All of them or none, in this order. With a transaction: as a part of it. Resolves when they are stored. */
+  store(messages: readonly NewOutboxMessage[], tx: unknown): Promise<void>;
+}
+
+/** A command that is to be handled here and now. */
+export interface Invocation {
+  readonly definition: MessageDefinition<'command'>;
+  readonly envelope: Envelope;
+  readonly tx: unknown;
+  readonly signal: AbortSignal | undefined;
+  /** Where the dispatcher that invokes puts what it sends itself. */
+  readonly outbox: OutboxWriter;
+}
+
+/** Runs the receptor of a command and gives what it returned. */
+export type Invoker = (invocation: Invocation) => Promise<unknown>;
+
+export interface DispatcherOptions extends Sender {
+  readonly outbox: OutboxWriter;
+  readonly invoker?: Invoker | undefined;
+  /** The receiver of a command that names none: this service, when it has a receptor for it. */
+  readonly defaultAddress?: ((definition: MessageDefinition) => string | undefined) | undefined;
+}
+
+type OneOrMany<Kind extends MessageKind> = MessageToSend<Kind> | readonly MessageToSend<Kind>[];
+
+/** Whatever sends: an instance, a scope; behind `ctx` in a receptor. */
+export class Dispatcher {
+  readonly #options: DispatcherOptions;
+
+  constructor(options: DispatcherOptions) {
+    this.#options = options;
+  }
+
+  /** A command, to the one service that handles it. Resolves with its id when it is stored. */
+  send(command: MessageToSend<'command'>, options?: SendOptions): Promise<MessageId>;
+  /** Many in one step: all of them are stored, in this order, or none. */
+  send(commands: readonly MessageToSend<'command'>[], options?: SendManyOptions): Promise<MessageId[]>;
+  send(commands: OneOrMany<'command'>, options?: SendManyOptions): Promise<MessageId | MessageId[]>;
+  send(commands: OneOrMany<'command'>, options: SendOptions = {}): Promise<MessageId | MessageId[]> {
+    return this.#dispatch('send', 'command', commands, options);
+  }
+
+  /** An event, to everyone interested. Resolves with its id when it is stored. */
+  publish(event: MessageToSend<'event'>, options?: PublishOptions): Promise<MessageId>;
+  /** Many in one step: all of them are stored, in this order, or none. */
+  publish(events: readonly MessageToSend<'event'>[], options?: PublishManyOptions): Promise<MessageId[]>;
+  publish(events: OneOrMany<'event'>, options?: PublishManyOptions): Promise<MessageId | MessageId[]>;
+  publish(events: OneOrMany<'event'>, options: PublishOptions = {}): Promise<MessageId | MessageId[]> {
+    return this.#dispatch('publish', 'event', events, options);
+  }
+
+  /** Runs the receptor of a command here and now, and answers what it returned. Nothing is stored for it. */
+  async invoke<Result>(
+    command: MessageToSend<'command', Result>,
+    options: InvokeOptions = {},
+  ): Promise<Result> {
+    refuseOtherKind(command, 'command', 'invoke');
+    const { definition } = command;
+    const { invoker, outbox } = this.#options;
+    const { signal } = options;
+    const { envelope: given, tx } = resolveSendOptions('invoke', options, 1);
+    if (invoker === undefined) throw noReceptor(definition);
+    const { envelope } = await toOutgoing(command, this.#options, given);
+    signal?.throwIfAborted();
+    const returned = await invoker({ definition, envelope, tx, signal, outbox });
+    return (await validateResult(definition, returned)) as Result;
+  }
+
+  async #dispatch(
+    method: Method,
+    kind: MessageKind,
+    given: MessageToSend | readonly MessageToSend[],
+    options: SendOptions & PublishOptions,
+  ): Promise<MessageId | MessageId[]> {
+    const many = Array.isArray(given);
+    const messages = (many ? given : [given]) as readonly MessageToSend[];
+    if (messages.length === 0) return [];
+    if (!many) refuseOtherKind(given as MessageToSend, kind, method); // or its payload is taken for options
+    const resolved = resolveSendOptions(method, options, messages.length);
+    const prepared: NewOutboxMessage[] = [];
+    for (const [i, message] of messages.entries()) {
+      try {
+        refuseOtherKind(message, kind, method);
+        const destination = this.#addressOf(message.definition, resolved.to);
+        const outgoing = await toOutgoing(message, this.#options, resolved.envelope);
+        prepared.push(toOutboxMessage(outgoing, { destination, ...timing(outgoing, resolved, i) }));
+      } catch (error) {
+        throw many ? inCall(error, i) : error;
+      }
+    }
+    refuseSeveralStreams(prepared, resolved);
+    await this.#options.outbox.store(prepared, resolved.tx);
+    const ids = prepared.map(({ messageId }) => messageId);
+    return many ? ids : (ids[0] as MessageId);
+  }
+
+  #addressOf(definition: MessageDefinition, to: string | undefined): string {
+    const address = to ?? definition.address ?? this.#options.defaultAddress?.(definition);
+    if (address === undefined) throw noDestination(definition);
+    return address;
+  }
+}
+
+/** Types say it too; but not to those who write JavaScript, and a command that is published finds no receiver. */
+function refuseOtherKind(message: MessageToSend, kind: MessageKind, method: Method): void {
+  if (!isMessageToSend(message)) throw notAMessage(message);
+  if (message.definition.kind !== kind) throw wrongKind(message.definition, method);
+}
+
+function timing(
+  { envelope }: Outgoing,
+  { scheduledFor, delaySeconds, expectedVersion }: ResolvedSendOptions,
+  index: number,
+): Pick<NewOutboxMessage, 'scheduledFor' | 'delaySeconds' | 'expectedVersion'> {
+  if (expectedVersion !== undefined && envelope.streamId === null) {
+    throw invalidOption(
+      'publish',
+      'expectedVersion',
+      `is given, and ${envelope.type} has no stream`,
+      'Leave it out.',
+    );
+  }
+  return {
+    ...(scheduledFor === undefined ? {} : { scheduledFor }),
+    ...(delaySeconds === undefined ? {} : { delaySeconds }),
+    ...(expectedVersion === undefined ? {} : { expectedVersion: expectedVersion + index }),
+  };
+}
+
+function refuseSeveralStreams(
+  messages: readonly NewOutboxMessage[],
+  { expectedVersion }: ResolvedSendOptions,
+): void {
+  if (expectedVersion === undefined) return;
+  if (messages.every(({ streamId }) => streamId === messages[0]?.streamId)) return;
+  throw invalidOption(
+    'publish',
+    'expectedVersion',
+    'is one for events of several streams',
+    'Publish stream by stream.',
+  );
+}

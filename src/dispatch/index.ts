@@ -1,0 +1,21 @@
+// A call becomes envelopes, and the envelopes rows for the outbox.
+// In: messages made by their definitions, what the call asks for. Out: new outbox messages, given to a writer.
+// Called by users, through the composition root, and by receptors, through their context. It decides what is stored,
+// never when or how: that is the writer's.
+
+export {
+  Dispatcher,
+  type DispatcherOptions,
+  type Invocation,
+  type Invoker,
+  type OutboxWriter,
+} from './dispatcher.js';
+export { type InsertStatement, transactionalInsert } from './insert-statement.js';
+export type {
+  ContextOptions,
+  InvokeOptions,
+  PublishManyOptions,
+  PublishOptions,
+  SendManyOptions,
+  SendOptions,
+} from './send-options.js';

@@ -1,0 +1,93 @@
+// What is sent in a transaction of the user's is one plain insert, which works at any isolation level and waits for
+// nobody. One text parameter, because that is what every driver passes on as it is.
+import { quoteSchema } from '../connection.js';
+import { WhizbangError } from '../errors.js';
+import type { NewOutboxMessage } from '../message.js';
+import { findFault, isUuid } from '../messages/index.js';
+
+export interface InsertStatement {
+  readonly text: string;
+  readonly values: [string];
+}
+
+/** Rows get their sequence_order in the order of the array. It returns no rows. */
+export function transactionalInsert(
+  schema: string,
+): (messages: readonly NewOutboxMessage[]) => InsertStatement {
+  const text = `
+    insert into ${quoteSchema(schema)}.wh_outbox
+      (message_id, destination, event_type, event_data, metadata, scope, stream_id, is_event, scheduled_for)
+    select m.message_id, m.destination, m.event_type, m.event_data, m.metadata, m.scope, m.stream_id, m.is_event,
+           case when m.delay_seconds is null then m.scheduled_for
+                else clock_timestamp() + make_interval(secs => m.delay_seconds) end
+    from rows from (jsonb_to_recordset($1::text::jsonb) as (
+           message_id uuid, destination text, event_type text, event_data jsonb, metadata jsonb, scope jsonb,
+           stream_id uuid, is_event boolean, scheduled_for timestamptz, delay_seconds double precision
+         )) with ordinality as m(message_id, destination, event_type, event_data, metadata, scope,
+                                 stream_id, is_event, scheduled_for, delay_seconds, ord)
+    order by m.ord
+    on conflict do nothing`;
+  return (messages) => ({ text, values: [encode(messages)] });
+}
+
+/** Checked here: an error of the server would name a type and a value, but not the field, and end the transaction. */
+function encode(messages: readonly NewOutboxMessage[]): string {
+  const rows = messages.map((message, i) => {
+    const { messageId, destination, eventType, eventData, metadata, scope, streamId, isEvent } = message;
+    const { scheduledFor, delaySeconds } = message;
+    const need = (right: boolean, field: string, fact: string) => {
+      if (!right) throw refusal(`messages[${i}].${field}`, fact);
+    };
+    need(isUuid(messageId), 'messageId', 'is not a UUID');
+    need(isText(destination), 'destination', 'is not a text, or is empty');
+    need(isText(eventType), 'eventType', 'is not a text, or is empty');
+    need(eventData !== undefined && eventData !== null, 'eventData', 'is missing');
+    need(streamId == null || isUuid(streamId), 'streamId', 'is not a UUID');
+    need(
+      scheduledFor === undefined || !Number.isNaN(scheduledFor.getTime()),
+      'scheduledFor',
+      'is an invalid date',
+    );
+    need(delaySeconds === undefined || Number.isFinite(delaySeconds), 'delaySeconds', 'is not a number');
+    need(message.expectedVersion === undefined, 'expectedVersion', 'cannot be checked by a plain insert');
+    return {
+      message_id: messageId,
+      destination,
+      event_type: eventType,
+      event_data: eventData,
+      metadata: metadata ?? {},
+      scope: scope ?? undefined,
+      stream_id: streamId ?? undefined,
+      is_event: isEvent ?? false,
+      scheduled_for: scheduledFor,
+      delay_seconds: delaySeconds,
+    };
+  });
+  return encodeRows(rows, messages);
+}
+
+/** PostgreSQL stores neither a zero character nor half a surrogate pair. Few texts have either: only they are searched. */
+const unstorable = /\\u0000|\\ud[89a-f]/;
+
+function encodeRows(rows: readonly object[], messages: readonly NewOutboxMessage[]): string {
+  let text: string | undefined;
+  let cause: unknown;
+  try {
+    text = JSON.stringify(rows);
+  } catch (error) {
+    cause = error;
+  }
+  if (text !== undefined && !unstorable.test(text)) return text;
+  const fault = findFault(messages);
+  if (fault !== undefined) throw refusal(`messages${fault.path}`, fault.message, cause);
+  if (text === undefined) throw refusal('messages', 'cannot be written as JSON', cause);
+  return text;
+}
+
+function isText(value: unknown): boolean {
+  return typeof value === 'string' && value !== '';
+}
+
+function refusal(field: string, fact: string, cause?: unknown): WhizbangError {
+  return new WhizbangError('INVALID_REQUEST', { message: `${field} ${fact}.`, details: { field }, cause });
+}

@@ -1,0 +1,102 @@
+// A message to send becomes an envelope, and the envelope a row of the outbox.
+// In: a message, where it is sent from, what the call asks for. Out: a NewOutboxMessage, or INVALID_MESSAGE.
+// Called by the dispatcher. It looks at one message at a time and never stores anything.
+import type { NewOutboxMessage } from '../message.js';
+import { newMessageId } from '../message-id.js';
+import {
+  childTraceparent,
+  type Envelope,
+  isMessageToSend,
+  type MessageToSend,
+  newTraceparent,
+  parseTraceparent,
+  toMetadata,
+  validatePayload,
+} from '../messages/index.js';
+import { notAMessage } from './refusals.js';
+
+/** Where messages are sent from. */
+export interface Sender {
+  readonly service: string;
+  readonly instanceId: string;
+  /** The message that is being handled: what is sent now was caused by it. */
+  readonly parent?: Envelope | undefined;
+  /** The traceparent of the span that is active now, if there is one. */
+  readonly traceContext?: (() => string | undefined) | undefined;
+}
+
+/** What a call may set instead of inheriting it. */
+export interface EnvelopeOptions {
+  readonly messageId?: string | undefined;
+  readonly correlationId?: string | undefined;
+  readonly causationId?: string | null | undefined;
+  /** Null: of nobody, although the parent has a scope. */
+  readonly scope?: unknown;
+  readonly traceparent?: string | undefined;
+}
+
+/** A checked message in its envelope, with the JSON that is stored instead of the payload that handlers see. */
+export interface Outgoing {
+  readonly envelope: Envelope;
+  readonly json: unknown;
+}
+
+export async function toOutgoing(
+  message: MessageToSend,
+  sender: Sender,
+  options: EnvelopeOptions,
+): Promise<Outgoing> {
+  if (!isMessageToSend(message)) throw notAMessage(message);
+  const { definition } = message;
+  const { payload, json } = await validatePayload(definition, message.payload);
+  const { parent } = sender;
+  const messageId = options.messageId?.toLowerCase() ?? newMessageId();
+  const hop = { service: sender.service, instanceId: sender.instanceId, at: new Date().toISOString() };
+  const envelope: Envelope = {
+    messageId,
+    type: definition.type,
+    kind: definition.kind,
+    payload,
+    streamId: definition.streamOf(payload),
+    correlationId: options.correlationId ?? parent?.correlationId ?? messageId,
+    causationId: options.causationId === undefined ? (parent?.messageId ?? null) : options.causationId,
+    hops: [...(parent?.hops ?? []), hop],
+    scope: options.scope === undefined ? (parent?.scope ?? null) : options.scope,
+    ...traceOf(sender, options),
+    schemaVersion: definition.schemaVersion,
+  };
+  return { envelope, json };
+}
+
+export function toOutboxMessage(
+  { envelope, json }: Outgoing,
+  rest: Pick<NewOutboxMessage, 'destination' | 'scheduledFor' | 'delaySeconds' | 'expectedVersion'>,
+): NewOutboxMessage {
+  return {
+    messageId: envelope.messageId,
+    eventType: envelope.type,
+    eventData: json,
+    metadata: toMetadata(envelope),
+    streamId: envelope.streamId,
+    isEvent: envelope.kind === 'event' && envelope.streamId !== null,
+    ...rest,
+    ...(envelope.scope === null ? {} : { scope: envelope.scope }),
+  };
+}
+
+/** A span that really exists is passed on as it is; else the parent's trace goes one step further. */
+function traceOf(
+  { parent, traceContext }: Sender,
+  { traceparent }: EnvelopeOptions,
+): Pick<Envelope, 'traceparent' | 'tracestate'> {
+  const active = traceparent ?? validOrNothing(traceContext?.());
+  const inherited = parent === undefined ? undefined : childTraceparent(parent.traceparent);
+  const chosen = active ?? inherited ?? newTraceparent();
+  const sameTrace = parseTraceparent(chosen)?.traceId === parseTraceparent(parent?.traceparent)?.traceId;
+  return { traceparent: chosen, tracestate: sameTrace ? (parent?.tracestate ?? null) : null };
+}
+
+/** What a tracing library says is not the sender's fault: without a trace a message is still sent. */
+function validOrNothing(traceparent: string | undefined): string | undefined {
+  return parseTraceparent(traceparent) === undefined ? undefined : traceparent;
+}

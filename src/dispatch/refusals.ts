@@ -1,0 +1,61 @@
+import { WhizbangError } from '../errors.js';
+import type { MessageDefinition } from '../messages/index.js';
+
+export function notAMessage(value: unknown): WhizbangError {
+  return new WhizbangError('INVALID_MESSAGE', {
+    message: `What was to be sent is not a message but ${kindOf(value)}.`,
+    hint: 'Make messages by calling their definition: OrderPlaced({ orderId, total }).',
+    details: { issues: [{ path: '', message: 'is not a message' }] },
+  });
+}
+
+function kindOf(value: unknown): string {
+  if (value === null || value === undefined) return String(value);
+  if (typeof value === 'function' && 'type' in value) return `the definition ${String(value.type)}`;
+  return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
+}
+
+const methods = { command: ['send', 'a command'], event: ['publish', 'an event'] } as const;
+
+export function wrongKind({ type, kind }: MessageDefinition, method: string): WhizbangError {
+  const [right, name] = methods[kind];
+  return new WhizbangError('INVALID_MESSAGE', {
+    message: `${type} is ${name}, and cannot be given to ${method}.`,
+    hint: `Use ${right}.`,
+    details: { type, issues: [{ path: '', message: `is ${name}` }] },
+  });
+}
+
+export function noDestination({ type }: MessageDefinition): WhizbangError {
+  return new WhizbangError('NO_DESTINATION', {
+    message: `The command ${type} says nowhere which service handles it.`,
+    details: { type },
+  });
+}
+
+export function noReceptor({ type }: MessageDefinition): WhizbangError {
+  return new WhizbangError('NO_RECEPTOR', {
+    message: `Nothing in this process can answer ${type}.`,
+    details: { type },
+  });
+}
+
+export function invalidOption(method: string, option: string, fact: string, hint: string): WhizbangError {
+  return new WhizbangError('INVALID_OPTION', {
+    message: `${method}: ${option} ${fact}.`,
+    hint,
+    details: { option },
+  });
+}
+
+/** Of many messages one was refused, and so nothing was sent: which one. */
+export function inCall(error: unknown, index: number): unknown {
+  if (!(error instanceof WhizbangError)) return error;
+  const { code, message, hint, details, cause } = error;
+  return new WhizbangError(code, {
+    message: `Message ${index}: ${message}`,
+    hint,
+    details: { ...details, index },
+    cause: cause ?? error,
+  });
+}

@@ -1,0 +1,161 @@
+import type { MessageId } from '../message.js';
+import { copyAsJson, isName, isUuid, parseTraceparent } from '../messages/index.js';
+import { resolveOptions, sendOptions } from '../options.js';
+import type { EnvelopeOptions } from './outgoing.js';
+import { invalidOption } from './refusals.js';
+
+/** What is inherited from the message that is being handled, unless it is set here. */
+export interface ContextOptions {
+  /** What ties it to a conversation. Default: the parent's, or else the message's own id. */
+  readonly correlationId?: string | undefined;
+  /** The message that caused it. Default: the one that is being handled, or null. */
+  readonly causationId?: string | null | undefined;
+  /** Whose it is, as JSON: a tenant, a user. Null: nobody's. Default: the parent's. */
+  readonly scope?: unknown;
+  /** W3C trace context, passed on as it is. Default: the active span, else the parent's trace. */
+  readonly traceparent?: string | undefined;
+}
+
+export interface ManyOptions extends ContextOptions {
+  /** Your own transaction: they leave if and only if it commits. */
+  readonly tx?: unknown;
+  /** Not before so many seconds from now. What follows in the stream waits too. */
+  readonly delaySeconds?: number | undefined;
+  /** Not before this time. What follows in the stream waits too. */
+  readonly at?: Date | undefined;
+}
+
+interface OneOptions {
+  /** A UUID of your own: the same again is ignored while the first is unfinished, and never handled twice. */
+  readonly messageId?: MessageId | undefined;
+}
+
+/** Of `send`, for several commands. */
+export interface SendManyOptions extends ManyOptions {
+  /** The service that shall handle it, instead of the definition's. */
+  readonly to?: string | undefined;
+}
+/** Of `send`, for one command. */
+export interface SendOptions extends SendManyOptions, OneOptions {}
+
+/** Of `publish`, for several events. */
+export interface PublishManyOptions extends ManyOptions {
+  /** The version of the stream before the first of these events, 0 for a new stream. They must be of one stream. */
+  readonly expectedVersion?: number | undefined;
+}
+/** Of `publish`, for one event. */
+export interface PublishOptions extends PublishManyOptions, OneOptions {}
+
+/** Of `invoke`. */
+export interface InvokeOptions extends ContextOptions, OneOptions {
+  /** Your own transaction, in which the receptor then runs. */
+  readonly tx?: unknown;
+  /** Becomes `ctx.signal` of the receptor. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+export type Method = 'send' | 'publish' | 'invoke';
+
+const contextKeys = ['correlationId', 'causationId', 'scope', 'traceparent', 'messageId', 'tx'];
+const keysOf: Record<Method, readonly string[]> = {
+  send: [...contextKeys, 'at', 'to'],
+  publish: [...contextKeys, 'at'],
+  invoke: [...contextKeys, 'signal'],
+};
+
+export interface ResolvedSendOptions {
+  readonly envelope: EnvelopeOptions;
+  readonly tx: unknown;
+  readonly to: string | undefined;
+  readonly scheduledFor: Date | undefined;
+  readonly delaySeconds: number | undefined;
+  readonly expectedVersion: number | undefined;
+}
+
+/** Everything that any of the three methods takes; the types of each say which. */
+type GivenSendOptions = SendOptions & PublishOptions;
+
+export function resolveSendOptions(
+  method: Method,
+  given: GivenSendOptions,
+  count: number,
+): ResolvedSendOptions {
+  const { delaySeconds, expectedVersion } = resolveOptions(
+    method,
+    numbersOf[method],
+    { ...given },
+    keysOf[method],
+  ) as {
+    readonly delaySeconds?: number;
+    readonly expectedVersion?: number;
+  };
+  const { to, at, tx, messageId, correlationId, causationId, scope, traceparent } = given;
+  const refuse = (wrong: boolean, option: string, fact: string, hint: string) => {
+    if (wrong) throw invalidOption(method, option, fact, hint);
+  };
+  refuse(tx === null, 'tx', 'is null', 'Pass the transaction, or leave tx out to send outside of one.');
+  refuse(to !== undefined && !isName(to), 'to', 'is not the name of a service', 'Give its name.');
+  refuse(
+    at !== undefined && !isTime(at),
+    'at',
+    'is not a valid Date',
+    'Give a Date between the years 1 and 9999.',
+  );
+  refuse(
+    at !== undefined && delaySeconds !== undefined,
+    'at',
+    'and delaySeconds are both given',
+    'Give one of them.',
+  );
+  refuse(
+    messageId !== undefined && count > 1,
+    'messageId',
+    `is one for ${count} messages`,
+    'Send them one by one.',
+  );
+  refuse(
+    messageId !== undefined && !isUuid(messageId),
+    'messageId',
+    'is not a UUID',
+    'Make one with newMessageId().',
+  );
+  const isId = (id: unknown) => id === undefined || (isName(id) && copyAsJson(id).fault === undefined);
+  refuse(!isId(correlationId), 'correlationId', 'is not a text, or is empty', 'Give an id, or leave it out.');
+  refuse(
+    causationId !== null && !isId(causationId),
+    'causationId',
+    'is not a text, or is empty',
+    'Give an id or null.',
+  );
+  const isTrace = traceparent === undefined || parseTraceparent(traceparent) !== undefined;
+  refuse(
+    !isTrace,
+    'traceparent',
+    'is not valid',
+    'See https://www.w3.org/TR/trace-context/#traceparent-header.',
+  );
+  return {
+    envelope: { messageId, correlationId, causationId, scope: resolveScope(method, scope), traceparent },
+    tx,
+    to,
+    scheduledFor: at,
+    delaySeconds: delaySeconds || undefined,
+    expectedVersion,
+  };
+}
+
+const { delaySeconds, expectedVersion } = sendOptions;
+const numbersOf = { send: { delaySeconds }, publish: { delaySeconds, expectedVersion }, invoke: {} };
+
+function resolveScope(method: Method, scope: unknown): unknown {
+  if (scope === undefined) return undefined;
+  const copy = copyAsJson(scope);
+  if (copy.fault === undefined) return copy.json;
+  const { path, message } = copy.fault;
+  throw invalidOption(method, path === '' ? 'scope' : `scope.${path}`, message, 'Give what JSON can hold.');
+}
+
+/** Other years are written in a form that PostgreSQL does not read: it would end the caller's transaction. */
+function isTime(value: unknown): boolean {
+  return value instanceof Date && value.getUTCFullYear() >= 1 && value.getUTCFullYear() <= 9999;
+}

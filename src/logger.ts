@@ -1,0 +1,32 @@
+// Where the runtime tells people what happens to it. Four methods in pino's shape, so a pino logger fits as it is.
+// What is logged never contains a payload, a parameter or a connection string.
+import { inspect } from 'node:util';
+
+/** Where it is told what happens: pino fits as it is. Never a payload, a parameter or a connection string. */
+export interface Logger {
+  debug(facts: object, message: string): void;
+  info(facts: object, message: string): void;
+  warn(facts: object, message: string): void;
+  error(facts: object, message: string): void;
+}
+
+/** The default: warnings and errors go to the console, the rest nowhere. */
+export const consoleLogger: Logger = {
+  debug: () => {},
+  info: () => {},
+  warn: (facts, message) => console.warn(lineOf(facts, message)),
+  error: (facts, message) => console.error(lineOf(facts, message)),
+};
+
+/** One line that can be searched for, and the stack of an error as people know it. */
+function lineOf(facts: object, message: string): string {
+  const { error, hint, ...others } = facts as { readonly error?: unknown; readonly hint?: unknown };
+  const told = Object.entries(others).map(
+    ([name, value]) => ` ${name}=${inspect(value, { breakLength: Infinity })}`,
+  );
+  const end = error === undefined ? '' : `: ${String(error)}`;
+  const advice = hint === undefined ? '' : `${end.includes('\n') ? '\n    ' : ' '}(${String(hint)})`;
+  return `whizbang: ${message}${told.join('')}${end}${advice}`;
+}
+
+export const silentLogger: Logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };

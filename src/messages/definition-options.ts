@@ -1,0 +1,89 @@
+// Whether a definition can work, decided when it is made: a mistake here would otherwise show with the first message.
+import { WhizbangError } from '../errors.js';
+import { definitionOptions, resolveOptions } from '../options.js';
+import type { Upcaster } from './definition.js';
+import type { MessageKind } from './envelope.js';
+import { isStandardSchema, type StandardSchema } from './standard-schema.js';
+
+export interface GivenDefinition {
+  readonly schema: StandardSchema;
+  readonly result: StandardSchema | undefined;
+  readonly stream: ((payload: unknown) => unknown) | undefined;
+  readonly address: string | undefined;
+  readonly version: number;
+  readonly upcast: Readonly<Record<number, Upcaster>>;
+}
+
+const makers = { event: 'defineEvent', command: 'defineCommand' } as const;
+const addressOption = { event: 'topic', command: 'to' } as const;
+
+export function resolveDefinition(kind: MessageKind, type: unknown, options: object): GivenDefinition {
+  if (!isName(type)) {
+    throw refusal(makers[kind], 'type', 'the type is not a name', 'Give it a name, such as OrderPlaced.');
+  }
+  const owner = `${makers[kind]}(${JSON.stringify(type)})`;
+  if (typeof options !== 'object' || options === null) {
+    throw refusal(owner, 'schema', 'there are no options', 'Give at least { schema }.');
+  }
+  const given = options as Readonly<Record<string, unknown>>;
+  const others = ['schema', 'stream', 'upcast', ...(kind === 'event' ? ['topic'] : ['to', 'result'])];
+  const { version } = resolveOptions(owner, definitionOptions, given, others);
+  const address = given[addressOption[kind]];
+
+  if (!isStandardSchema(given.schema)) throw noSchema(owner, 'schema');
+  if (given.result !== undefined && !isStandardSchema(given.result)) throw noSchema(owner, 'result');
+  if (given.stream !== undefined && typeof given.stream !== 'function') {
+    throw refusal(owner, 'stream', 'stream is not a function', 'For example stream: (order) => order.id.');
+  }
+  if (address !== undefined && !isName(address)) {
+    const option = addressOption[kind];
+    throw refusal(
+      owner,
+      option,
+      `${option} is not a name`,
+      'Give a text that is not empty, or leave it out.',
+    );
+  }
+  return {
+    schema: given.schema,
+    result: given.result,
+    stream: given.stream as GivenDefinition['stream'],
+    address: address ?? (kind === 'event' ? type : undefined),
+    version,
+    upcast: resolveUpcasters(owner, version, given.upcast ?? {}),
+  };
+}
+
+/** One for every version below the current one, and no other: a gap would strand the messages of that version. */
+function resolveUpcasters(
+  owner: string,
+  version: number,
+  given: unknown,
+): Readonly<Record<number, Upcaster>> {
+  const steps = given as Readonly<Record<string, unknown>>;
+  for (let from = 1; from < version; from++) {
+    if (typeof steps[from] === 'function') continue;
+    const hint = `Add upcast: { ${from}: (old) => … }, which makes a payload of version ${from + 1} of one of version ${from}.`;
+    throw refusal(owner, 'upcast', `there is no upcaster from version ${from}`, hint);
+  }
+  const unused = Object.keys(steps).find((key) => !/^[1-9]\d*$/.test(key) || Number(key) >= version);
+  if (unused !== undefined) {
+    const hint = `The version is ${version}: upcasters go from 1 to ${version - 1}. Was version to be raised?`;
+    throw refusal(owner, 'upcast', `the upcaster ${unused} is never used`, hint);
+  }
+  return steps as Readonly<Record<number, Upcaster>>;
+}
+
+/** PostgreSQL's text cannot hold a zero character. */
+export function isName(value: unknown): value is string {
+  return typeof value === 'string' && value.trim() !== '' && !value.includes('\0');
+}
+
+function noSchema(owner: string, option: string): WhizbangError {
+  const hint = 'Give a schema of zod, valibot, arktype or another library with Standard Schema.';
+  return refusal(owner, option, `${option} is not a Standard Schema`, hint);
+}
+
+function refusal(owner: string, option: string, fact: string, hint: string): WhizbangError {
+  return new WhizbangError('INVALID_OPTION', { message: `${owner}: ${fact}.`, hint, details: { option } });
+}

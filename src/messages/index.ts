@@ -1,0 +1,47 @@
+// What a message is for users: its definition, its payload as it is checked at both edges, its envelope.
+// In: definitions and payloads, or rows. Out: messages to send, validated payloads, envelopes.
+// Called by receptors, the dispatcher and the workers. It never talks to the database and never sends.
+
+export {
+  type CommandOptions,
+  type CommandWithResultOptions,
+  defineCommand,
+  defineEvent,
+  type EventOptions,
+} from './define.js';
+export {
+  type CommandDefinition,
+  type EventDefinition,
+  isMessageToSend,
+  type MessageDefinition,
+  type MessageToSend,
+  type Upcaster,
+} from './definition.js';
+export { isName } from './definition-options.js';
+export type { Envelope, EnvelopeMetadata, Hop, MessageKind } from './envelope.js';
+export { invalidMessage, type MessageIssue } from './issues.js';
+export { copyAsJson, findFault, type JsonCopy, type JsonFault } from './json.js';
+export {
+  type EnvelopeRow,
+  envelopeOf,
+  mostHops,
+  readEnvelope,
+  readMetadata,
+  toMetadata,
+} from './metadata.js';
+export { readPayload, type ValidPayload, validatePayload, validateResult } from './payload.js';
+export type {
+  SchemaInput,
+  SchemaIssue,
+  SchemaOutput,
+  SchemaResult,
+  StandardSchema,
+} from './standard-schema.js';
+export { isUuid, streamIdOf, streamNamespace } from './stream-id.js';
+export {
+  childTraceparent,
+  formatTraceparent,
+  newTraceparent,
+  parseTraceparent,
+  type TraceContext,
+} from './trace-context.js';

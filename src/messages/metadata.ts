@@ -1,0 +1,106 @@
+// The envelope in the tables and back: what has no column of its own is in `metadata`.
+// In: an envelope, or a row that anybody may have written. Out: JSON, or an envelope in which nothing is missing.
+import type { MessageId, StreamId } from '../message.js';
+import type { MessageDefinition } from './definition.js';
+import type { Envelope, EnvelopeMetadata, Hop, MessageKind } from './envelope.js';
+import { readPayload } from './payload.js';
+import { newTraceparent, parseTraceparent } from './trace-context.js';
+
+/** What an inbox or outbox row and a work item have in common. */
+export interface EnvelopeRow {
+  readonly messageId: MessageId;
+  readonly eventData: unknown;
+  readonly metadata: unknown;
+  readonly scope: unknown;
+  readonly streamId: StreamId | null;
+}
+
+type Described<Output = unknown> = Pick<MessageDefinition<MessageKind, never, Output>, 'kind' | 'type'>;
+
+/** Two services that answer each other for ever would otherwise send a longer message each time. The latest count. */
+export const mostHops = 50;
+
+export function toMetadata(envelope: Envelope): EnvelopeMetadata {
+  const { kind, correlationId, causationId, hops, traceparent, tracestate, schemaVersion } = envelope;
+  return {
+    kind,
+    correlationId,
+    causationId,
+    hops: hops.slice(-mostHops),
+    traceparent,
+    ...(tracestate === null ? {} : { tracestate }),
+    schemaVersion,
+  };
+}
+
+/** Field by field: what is missing or of a wrong type is left out, and the rest still counts. */
+export function readMetadata(metadata: unknown): Partial<EnvelopeMetadata> {
+  const given = isObject(metadata) ? metadata : {};
+  const { kind, correlationId, causationId, hops, traceparent, tracestate, schemaVersion } = given;
+  return {
+    ...((kind === 'event' || kind === 'command') && { kind }),
+    ...(isText(correlationId) && { correlationId }),
+    ...((isText(causationId) || causationId === null) && { causationId }),
+    ...(Array.isArray(hops) && { hops: hops.flatMap(readHop).slice(-mostHops) }),
+    ...(isText(traceparent) && parseTraceparent(traceparent) !== undefined && { traceparent }),
+    ...(isText(tracestate) && { tracestate }),
+    ...(isVersion(schemaVersion) && { schemaVersion }),
+  };
+}
+
+/** The envelope of a row. The payload is the stored JSON, unless a validated one is given. */
+export function envelopeOf(row: EnvelopeRow, definition: Described): Envelope;
+export function envelopeOf<Payload>(
+  row: EnvelopeRow,
+  definition: Described,
+  payload: Payload,
+): Envelope<Payload>;
+export function envelopeOf(
+  row: EnvelopeRow,
+  definition: Described,
+  payload: unknown = row.eventData,
+): Envelope {
+  const metadata = readMetadata(row.metadata);
+  return {
+    messageId: row.messageId,
+    type: definition.type,
+    kind: metadata.kind ?? definition.kind,
+    payload,
+    streamId: row.streamId,
+    correlationId: metadata.correlationId ?? row.messageId,
+    causationId: metadata.causationId ?? null,
+    hops: metadata.hops ?? [],
+    scope: row.scope ?? null,
+    traceparent: metadata.traceparent ?? newTraceparent(),
+    // It belongs to its traceparent and means nothing without it.
+    tracestate: metadata.traceparent === undefined ? null : (metadata.tracestate ?? null),
+    schemaVersion: metadata.schemaVersion ?? 1,
+  };
+}
+
+/** The receiving edge in one step: the payload upcast and checked, in its envelope. */
+export async function readEnvelope<Output>(
+  row: EnvelopeRow,
+  definition: MessageDefinition<MessageKind, never, Output, unknown>,
+): Promise<Envelope<Output>> {
+  const { schemaVersion = 1 } = readMetadata(row.metadata);
+  return envelopeOf(row, definition, await readPayload(definition, row.eventData, schemaVersion));
+}
+
+function readHop(hop: unknown): Hop[] {
+  if (!isObject(hop) || !isText(hop.service)) return [];
+  const { service, instanceId, at } = hop;
+  return [{ service, instanceId: isText(instanceId) ? instanceId : '', at: isText(at) ? at : '' }];
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value !== '';
+}
+
+function isVersion(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 1;
+}

@@ -1,0 +1,28 @@
+export type Path = readonly PropertyKey[];
+
+/** `lines[0].price`; a name that is none in code in brackets and quotes. */
+export function pathText(path: Path): string {
+  return path.map((key, i) => (i === 0 ? first(key) : next(key))).join('');
+}
+
+const identifier = /^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u;
+
+function first(key: PropertyKey): string {
+  return typeof key === 'string' && identifier.test(key) ? key : next(key);
+}
+
+function next(key: PropertyKey): string {
+  if (typeof key === 'number') return `[${key}]`;
+  const name = String(key);
+  return identifier.test(name) ? `.${name}` : `[${JSON.stringify(name)}]`;
+}
+
+/** What is there; undefined when nothing is. */
+export function valueAt(value: unknown, path: Path): unknown {
+  let at = value;
+  for (const key of path) {
+    if (typeof at !== 'object' || at === null) return undefined;
+    at = (at as Record<PropertyKey, unknown>)[key];
+  }
+  return at;
+}

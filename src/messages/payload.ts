@@ -1,0 +1,86 @@
+// The two edges where payloads are checked: before they are stored for sending, and when they have arrived.
+// Both look at the same JSON with the same schema, so what passes here passes there.
+import { WhizbangError } from '../errors.js';
+import type { MessageDefinition } from './definition.js';
+import type { MessageKind } from './envelope.js';
+import { invalidMessage, readIssues } from './issues.js';
+import { copyAsJson } from './json.js';
+import type { StandardSchema } from './standard-schema.js';
+
+type DefinitionOf<Output> = MessageDefinition<MessageKind, never, Output, unknown>;
+
+export interface ValidPayload<Output> {
+  /** What the schema made of it: for the stream rule, and for handlers. */
+  readonly payload: Output;
+  /** What is stored and travels. */
+  readonly json: unknown;
+}
+
+export async function validatePayload<Output>(
+  definition: DefinitionOf<Output>,
+  input: unknown,
+): Promise<ValidPayload<Output>> {
+  const { type, schema } = definition;
+  const copy = copyAsJson(input);
+  if (copy.fault !== undefined) throw invalidMessage(type, [copy.fault], { cause: copy.cause });
+  if (copy.json === null) throw invalidMessage(type, [{ path: '', message: 'is null' }]);
+  return { payload: await validate(schema, copy.json, type), json: copy.json };
+}
+
+/** A payload that was sent in some version: brought to today's, then checked. */
+export async function readPayload<Output>(
+  definition: DefinitionOf<Output>,
+  json: unknown,
+  schemaVersion: number,
+): Promise<Output> {
+  const { type, schema, schemaVersion: current } = definition;
+  if (schemaVersion > current) {
+    throw new WhizbangError('MESSAGE_TOO_NEW', {
+      message: `${type} was sent in version ${schemaVersion}; this code knows it up to version ${current}.`,
+      details: { type, schemaVersion, current },
+    });
+  }
+  const upcast = schemaVersion < current ? await upcastPayload(definition, json, schemaVersion) : json;
+  return validate(schema, upcast, type, { schemaVersion });
+}
+
+/** Step by step, on a copy: an upcaster that changes what it is given must not change what is tried again. */
+async function upcastPayload(
+  { type, upcasters, schemaVersion: current }: DefinitionOf<unknown>,
+  json: unknown,
+  schemaVersion: number,
+): Promise<unknown> {
+  let payload = structuredClone(json);
+  for (let from = schemaVersion; from < current; from++) {
+    try {
+      payload = await upcasters[from]?.(payload);
+    } catch (cause) {
+      const issue = { path: '', message: `its upcaster from version ${from} threw` };
+      throw invalidMessage(type, [issue], { schemaVersion, upcaster: from, cause });
+    }
+  }
+  return payload;
+}
+
+/** What a receptor returned, checked before it is the answer of `invoke`. It never travels, so it need not be JSON. */
+export async function validateResult<Result>(
+  definition: MessageDefinition<MessageKind, never, unknown, Result>,
+  result: unknown,
+): Promise<Result | undefined> {
+  const { type, resultSchema } = definition;
+  return resultSchema === undefined
+    ? undefined
+    : validate(resultSchema, result, `The result of ${type}`, { type });
+}
+
+/** A schema that throws is a fault of the program, not of the message: its error passes as it is. */
+async function validate<Output>(
+  schema: StandardSchema<unknown, Output>,
+  value: unknown,
+  type: string,
+  details: Readonly<Record<string, unknown>> = {},
+): Promise<Output> {
+  const result = await schema['~standard'].validate(value);
+  if (result.issues === undefined) return result.value;
+  throw invalidMessage(type, readIssues(result.issues, value), details);
+}

@@ -1,0 +1,80 @@
+import { createHash } from 'node:crypto';
+import { WhizbangError } from '../errors.js';
+import type { StreamId } from '../message.js';
+
+/** The namespace of the UUIDs (version 5) that stand for streams with other names. Part of the stored data: fixed. */
+export const streamNamespace = '48b2326a-d6c4-48f7-82aa-501ca0e861f9';
+
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+const nil = '00000000-0000-0000-0000-000000000000';
+const namespaceBytes = Buffer.from(streamNamespace.replaceAll('-', ''), 'hex');
+
+/** Whether it is written in the usual 36 characters, and is not all zero (which is somebody's unset variable). */
+export function isUuid(value: unknown): value is string {
+  return typeof value === 'string' && uuid.test(value) && value !== nil;
+}
+
+/**
+ * The id of the stream with this name: a UUID is its own, in small letters; any other text gets the same UUID
+ * whoever computes it. Null and undefined: no stream.
+ */
+export function streamIdOf(name: string): StreamId;
+export function streamIdOf(name: string | null | undefined): StreamId | null;
+export function streamIdOf(name: string | null | undefined): StreamId | null {
+  const fault = faultOf(name);
+  if (fault !== undefined) throw refusal(`A stream id ${fault}.`);
+  return name == null ? null : idOf(name);
+}
+
+/** The stream rule of a definition, with refusals that name its type. */
+export function streamOfRule(
+  type: string,
+  rule: ((payload: unknown) => unknown) | undefined,
+): (payload: unknown) => StreamId | null {
+  if (rule === undefined) return () => null;
+  return (payload) => {
+    let name: unknown;
+    try {
+      name = rule(payload);
+    } catch (cause) {
+      throw refusal(`${type}: its stream rule threw.`, { type, cause });
+    }
+    const fault = faultOf(name);
+    if (fault !== undefined) throw refusal(`${type}: the stream id that its rule gave ${fault}.`, { type });
+    return name == null ? null : idOf(name as string);
+  };
+}
+
+function idOf(name: string): StreamId {
+  return uuid.test(name) ? name.toLowerCase() : nameUuid(name);
+}
+
+/** RFC 9562, version 5: SHA-1 of namespace and name, with the bits of version and variant set. */
+function nameUuid(name: string): StreamId {
+  const hash = createHash('sha1').update(namespaceBytes).update(name, 'utf8').digest();
+  hash[6] = ((hash[6] as number) & 0x0f) | 0x50;
+  hash[8] = ((hash[8] as number) & 0x3f) | 0x80;
+  const hex = hash.toString('hex', 0, 16);
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+}
+
+/** A stream that everything falls into by mistake would be handled one message at a time. */
+function faultOf(name: unknown): string | undefined {
+  if (name === null || name === undefined) return undefined;
+  if (typeof name !== 'string') return `is a ${typeof name}, a string is needed`;
+  if (name === '') return 'is empty';
+  if (name === nil) return 'is the nil UUID';
+  return undefined;
+}
+
+function refusal(message: string, { type, cause }: { type?: string; cause?: unknown } = {}): WhizbangError {
+  return new WhizbangError('INVALID_MESSAGE', {
+    message,
+    hint: 'Give the id of what the message is about, or null when it needs no order.',
+    details: {
+      ...(type === undefined ? {} : { type }),
+      issues: [{ path: '', message: 'has no usable stream id' }],
+    },
+    cause,
+  });
+}

@@ -1,0 +1,54 @@
+// W3C trace context (https://www.w3.org/TR/trace-context/): what ties a message to the trace it was sent in.
+import { randomFillSync } from 'node:crypto';
+
+export interface TraceContext {
+  readonly traceId: string;
+  readonly spanId: string;
+  /** Two hexadecimal digits; the lowest bit says that the sender records. */
+  readonly flags: string;
+}
+
+const form = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
+
+/** Nothing when it is not a valid traceparent. Of a version to come the part is read that this version knows. */
+export function parseTraceparent(value: unknown): TraceContext | undefined {
+  const parts = typeof value === 'string' ? form.exec(value) : null;
+  if (parts === null) return undefined;
+  const [, version = '', traceId = '', spanId = '', flags = '', rest] = parts;
+  if (version === 'ff' || (version === '00' && rest !== undefined)) return undefined;
+  if (isZero(traceId) || isZero(spanId)) return undefined;
+  return { traceId, spanId, flags };
+}
+
+/** Marked as recorded: else a sender that traces nothing would silence the traces of those that receive from it. */
+export function newTraceparent(): string {
+  return formatTraceparent({ traceId: randomHex(16), spanId: randomHex(8), flags: '01' });
+}
+
+/** The same trace, one step further. Without a valid one to go on from, a new trace. */
+export function childTraceparent(parent: string): string {
+  const context = parseTraceparent(parent);
+  return context === undefined ? newTraceparent() : formatTraceparent({ ...context, spanId: randomHex(8) });
+}
+
+export function formatTraceparent({ traceId, spanId, flags }: TraceContext): string {
+  return `00-${traceId}-${spanId}-${flags}`;
+}
+
+const random = Buffer.alloc(4096);
+let used = random.length;
+
+/** From a pool: a call to the kernel for each id would cost more than the rest of the envelope. */
+function randomHex(bytes: number): string {
+  if (used + bytes > random.length) {
+    randomFillSync(random);
+    used = 0;
+  }
+  const hex = random.toString('hex', used, used + bytes);
+  used += bytes;
+  return isZero(hex) ? randomHex(bytes) : hex;
+}
+
+function isZero(hex: string): boolean {
+  return /^0+$/.test(hex);
+}

@@ -1,0 +1,17 @@
+export { type MakeReceptor, receptor, receptorFor } from './receptor.js';
+export type {
+  ContextPublishOptions,
+  ContextSendOptions,
+  Receptor,
+  ReceptorContext,
+  ReceptorHandler,
+  ReceptorOptions,
+  Returned,
+} from './receptor-types.js';
+export {
+  FinalError,
+  isFinalError,
+  type RetryPolicy,
+  resolveRetryPolicy,
+  retryDelaySeconds,
+} from './retry-policy.js';

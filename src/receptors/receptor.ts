@@ -1,0 +1,64 @@
+// A handler is tied to the message that it handles, with the types of both.
+// In: a definition, options, a function. Out: a frozen Receptor, or INVALID_OPTION.
+// Called by users; the workers run what it makes. It never runs a handler itself.
+import type { Queryable } from '../connection.js';
+import { WhizbangError } from '../errors.js';
+import { isName, type MessageDefinition, type MessageKind } from '../messages/index.js';
+import { receptorOptions, resolveOptions } from '../options.js';
+import type { Receptor, ReceptorHandler, ReceptorOptions } from './receptor-types.js';
+import { resolveRetryPolicy } from './retry-policy.js';
+
+/** `receptor(definition, handler)` or `receptor(definition, options, handler)`. */
+export interface MakeReceptor<Tx> {
+  <Output, Result>(
+    definition: MessageDefinition<MessageKind, never, Output, Result>,
+    handler: ReceptorHandler<Output, Result, Tx>,
+  ): Receptor<Tx>;
+  <Output, Result, const Transaction extends boolean = true>(
+    definition: MessageDefinition<MessageKind, never, Output, Result>,
+    options: ReceptorOptions<Transaction>,
+    handler: ReceptorHandler<Output, Result, Transaction extends false ? undefined : Tx>,
+  ): Receptor<Tx>;
+}
+
+/** `receptor` for handlers whose `ctx.tx` is a transaction of an ORM: `const receptor = receptorFor<Prisma.TransactionClient>()`. */
+export function receptorFor<Tx>(): MakeReceptor<Tx> {
+  return makeReceptor as MakeReceptor<Tx>;
+}
+
+/** A handler of one kind of message. `ctx.tx` has `query(text, values)`. */
+export const receptor: MakeReceptor<Queryable> = receptorFor<Queryable>();
+
+function makeReceptor(definition: MessageDefinition, ...rest: readonly unknown[]): Receptor<unknown> {
+  if (typeof definition !== 'function' || typeof definition.type !== 'string') {
+    throw refusal('receptor', 'definition', 'the first argument is not a message definition');
+  }
+  const owner = `receptor(${definition.type})`;
+  const [options, handler] = typeof rest[0] === 'function' ? [{}, rest[0]] : rest;
+  if (handler === rest[0] && rest.length > 1)
+    throw refusal(owner, 'handler', 'something follows the handler, which comes last');
+  if (typeof handler !== 'function') throw refusal(owner, 'handler', 'there is no handler');
+  const given = (options ?? {}) as Readonly<Record<string, unknown>>;
+  const { timeoutSeconds } = resolveOptions(owner, receptorOptions, given, ['name', 'transaction', 'retry']);
+  const { name = definition.type, transaction = true, retry = {} } = given;
+  if (!isName(name)) throw refusal(owner, 'name', 'name is not a text, or is empty');
+  if (typeof transaction !== 'boolean')
+    throw refusal(owner, 'transaction', 'transaction is neither true nor false');
+  resolveRetryPolicy(owner, retry);
+  return Object.freeze({
+    name,
+    definition,
+    transactional: transaction,
+    retry: Object.freeze({ ...(retry as object) }),
+    timeoutSeconds,
+    handle: handler as Receptor<unknown>['handle'],
+  });
+}
+
+function refusal(owner: string, option: string, fact: string): WhizbangError {
+  return new WhizbangError('INVALID_OPTION', {
+    message: `${owner}: ${fact}.`,
+    hint: 'Write receptor(OrderPlaced, handler) or receptor(OrderPlaced, { timeoutSeconds: 30 }, handler).',
+    details: { option },
+  });
+}

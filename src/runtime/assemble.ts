@@ -1,0 +1,138 @@
+import type { Queryable } from '../connection.js';
+import { WorkCoordinator } from '../coordinator/index.js';
+import { Dispatcher, type DispatcherOptions, type OutboxWriter } from '../dispatch/index.js';
+import { WhizbangError } from '../errors.js';
+import { consoleLogger, type Logger } from '../logger.js';
+import type { Envelope } from '../messages/index.js';
+import { type ResolvedOptions, resolveOptions, whizbangOptions } from '../options.js';
+import { type Receptor, type RetryPolicy, resolveRetryPolicy } from '../receptors/index.js';
+import {
+  CallLine,
+  type CallLineOptions,
+  createStrategy,
+  type WorkCoordinatorStrategy,
+} from '../strategies/index.js';
+import { postgresTransport, type Transport } from '../transports/index.js';
+import { poolTransaction, ReceptorRegistry, type RunInTransaction } from '../work/index.js';
+import { refuseWrongParts } from './check-options.js';
+import { type Database, openDatabase } from './database.js';
+import { WhizbangEmitter } from './events.js';
+import { localInvoker } from './invoker.js';
+import { storeAtOnce, storeInTime, storeInTransaction, untilStopped } from './outbox-writers.js';
+import { otherOptions, type WhizbangOptions } from './whizbang-options.js';
+
+/** Everything an instance is made of, before it is started. */
+export interface Parts<Tx> {
+  readonly settings: ResolvedOptions<typeof whizbangOptions>;
+  readonly schema: string;
+  readonly logger: Logger;
+  readonly events: WhizbangEmitter;
+  readonly database: Database;
+  readonly coordinator: WorkCoordinator;
+  readonly line: CallLine;
+  /** What is sent outside a transaction. */
+  readonly sending: WorkCoordinatorStrategy;
+  readonly storeIn: (messages: Parameters<OutboxWriter['store']>[0], tx: unknown) => Promise<void>;
+  readonly dispatching: DispatcherOptions;
+  readonly dispatcherFor: (parent: Envelope, outbox: OutboxWriter) => Dispatcher;
+  readonly registry: ReceptorRegistry<Tx>;
+  readonly transaction: RunInTransaction<Tx>;
+  readonly transport: Transport;
+  readonly retryPolicyOf: (receptor: Receptor<Tx> | undefined) => RetryPolicy;
+}
+
+export function assemble<Tx>(
+  options: WhizbangOptions<Tx>,
+  {
+    isStopped,
+    ...work
+  }: Required<Pick<CallLineOptions, 'room' | 'onBatch'>> & {
+    readonly isStopped: () => boolean;
+  },
+): Parts<Tx> {
+  refuseWrongParts(options);
+  const settings = resolveOptions('createWhizbang', whizbangOptions, { ...options }, otherOptions);
+  refuseShortLease(settings);
+  const { service, schema = 'public', logger = consoleLogger, receptors = [] } = options;
+  const registry = new ReceptorRegistry<Tx>(receptors);
+  const defaultRetry = resolveRetryPolicy('createWhizbang', options.retry ?? {});
+  const database = openDatabase(options, settings.concurrency);
+  const { pool } = database;
+  const coordinator = new WorkCoordinator({
+    pool: database.forCalls,
+    schema,
+    instance: {
+      serviceName: service,
+      ...(options.instanceId === undefined ? {} : { instanceId: options.instanceId }),
+    },
+    partitionCount: settings.partitionCount,
+    maxPartitionsPerInstance: settings.maxPartitionsPerInstance,
+    leaseSeconds: settings.leaseSeconds,
+    staleThresholdSeconds: settings.staleThresholdSeconds,
+    takeoverSeconds: settings.takeoverSeconds,
+    // A third of a lease, as for renewals: one call that is never answered must not cost the leases.
+    callTimeoutSeconds: Math.max(shortestCallTimeoutSeconds, settings.leaseSeconds / 3),
+  });
+  const line = new CallLine({
+    coordinator,
+    ...work,
+    request: { inboxHandlers: registry.handlerNames(), maxPerspectiveItems: 0 },
+  });
+  const sending = createStrategy(options.strategy ?? 'immediate', {
+    line,
+    logger,
+    intervalMs: settings.intervalMs,
+  });
+  const storeIn = storeInTransaction(coordinator, schema);
+  const store = options.strategy === 'interval' ? storeInTime(sending) : storeAtOnce(sending);
+  const outbox: OutboxWriter = {
+    store: (messages, tx) =>
+      tx === undefined ? untilStopped(service, async () => store(messages, tx)) : storeIn(messages, tx),
+  };
+  const common = {
+    service,
+    instanceId: coordinator.instance.instanceId,
+    traceContext: options.traceContext,
+    defaultAddress: ({ type }: { readonly type: string }) =>
+      registry.receptorsFor(type).length > 0 ? service : undefined,
+  };
+  const dispatcherFor = (parent: Envelope, into: OutboxWriter): Dispatcher =>
+    new Dispatcher({ ...common, outbox: into, parent, invoker });
+  const transaction =
+    options.transaction ??
+    // Without the option Tx is Queryable, its default.
+    ((<T>(run: (tx: Queryable) => Promise<T>, signal?: AbortSignal) =>
+      poolTransaction(pool, run, signal)) as unknown as RunInTransaction<Tx>);
+  const invoker = localInvoker<Tx>({ registry, transaction, outbox, dispatcherFor, isStopped });
+  return {
+    settings,
+    schema,
+    logger,
+    events: new WhizbangEmitter(logger),
+    database,
+    coordinator,
+    line,
+    sending,
+    storeIn,
+    dispatching: { ...common, outbox, invoker },
+    dispatcherFor,
+    registry,
+    transaction,
+    transport: options.transport ?? postgresTransport(),
+    retryPolicyOf: (receptor) =>
+      receptor === undefined ? defaultRetry : resolveRetryPolicy(receptor.name, receptor.retry, defaultRetry),
+  };
+}
+
+/** A busy server may take seconds. */
+const shortestCallTimeoutSeconds = 5;
+
+/** Two renewals have to fit into a lease, so that one that fails costs nothing. */
+function refuseShortLease({ leaseSeconds, renewSeconds }: ResolvedOptions<typeof whizbangOptions>): void {
+  if (renewSeconds * 2 <= leaseSeconds) return;
+  throw new WhizbangError('INVALID_OPTION', {
+    message: `createWhizbang: renewSeconds is ${renewSeconds} and leaseSeconds is ${leaseSeconds}.`,
+    hint: 'Renew at least twice in a lease: set renewSeconds to a third of leaseSeconds.',
+    details: { option: 'renewSeconds', value: renewSeconds },
+  });
+}

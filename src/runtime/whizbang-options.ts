@@ -1,0 +1,61 @@
+import type { ConnectionPool, Queryable } from '../connection.js';
+import type { Logger } from '../logger.js';
+import type { WhizbangNumbers } from '../options.js';
+import type { Receptor, RetryPolicy } from '../receptors/index.js';
+import type { Transport } from '../transports/index.js';
+import type { RunInTransaction } from '../work/index.js';
+
+/** Of `createWhizbang`. Defaults and bounds: docs/reference/options.md. */
+export type WhizbangOptions<Tx = Queryable> = WhizbangNumbers &
+  DatabaseOptions & {
+    /** What people call this service, and its address for commands. Its instances share it. */
+    readonly service: string;
+    /** The schema that was migrated, one per service. Default: `public`. */
+    readonly schema?: string | undefined;
+    /** What this instance handles. */
+    readonly receptors?: readonly Receptor<Tx>[] | undefined;
+    /** How messages travel. Default: through PostgreSQL, between services that share the database. */
+    readonly transport?: Transport | undefined;
+    /**
+     * Begins a transaction of your ORM for each receptor, which gets it as `ctx.tx`. READ COMMITTED.
+     * Default: a transaction of the pool.
+     */
+    readonly transaction?: RunInTransaction<Tx> | undefined;
+    /** When what is sent outside a transaction is stored: at once, or by a timer (`intervalMs`). Default: `immediate`. */
+    readonly strategy?: 'immediate' | 'interval' | undefined;
+    /**
+     * Whether to LISTEN for what is inserted, over a connection of the pool; or the URL of a connection straight to
+     * PostgreSQL, when the pool goes through pgbouncer. False: poll only. Default: true.
+     */
+    readonly listen?: boolean | string | undefined;
+    /** For receptors that have no policy of their own, and for sending to the transport. */
+    readonly retry?: Partial<RetryPolicy> | undefined;
+    /** Default: warnings and errors to the console. */
+    readonly logger?: Logger | undefined;
+    /** The `traceparent` of what is going on now, when nothing else says: from your tracing library. */
+    readonly traceContext?: (() => string | undefined) | undefined;
+    /** A UUID that no other process has. Default: a new one. */
+    readonly instanceId?: string | undefined;
+  };
+
+/** The database: a pool of yours, or a URL. */
+export type DatabaseOptions =
+  | { readonly pool: ConnectionPool; readonly connectionString?: undefined }
+  /** A pool of its own is made, large enough, and closed at the end. */
+  | { readonly connectionString: string; readonly pool?: undefined };
+
+export const otherOptions = [
+  'pool',
+  'connectionString',
+  'service',
+  'schema',
+  'receptors',
+  'transport',
+  'transaction',
+  'strategy',
+  'listen',
+  'retry',
+  'logger',
+  'traceContext',
+  'instanceId',
+] as const satisfies (keyof WhizbangOptions)[];

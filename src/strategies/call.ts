@@ -1,0 +1,73 @@
+import type { WhizbangError } from '../errors.js';
+import type { WorkBatch } from '../message.js';
+import { noWork, type Run } from './run.js';
+import type { WorkUnit } from './strategy.js';
+import { sizeOf } from './work-unit.js';
+
+/** A unit in a call, and the run it belongs to. */
+export interface Seat {
+  readonly unit: WorkUnit;
+  readonly run: Run;
+}
+
+/** One call on its way: who rides on it, and who is told what when it is back. */
+export class Call {
+  readonly seats: Seat[] = [];
+  /** Every run that rides on it. */
+  readonly #runs = new Set<Run>();
+  /** Those whose last units it carries. */
+  readonly #ending: Run[] = [];
+  /** Only who ends here may take work: the work of an earlier call would be lost if a later one failed. */
+  readonly #takers: readonly Run[];
+  #work: WorkBatch = noWork;
+
+  /** Takes from the front of the line what fits. A unit that is bigger than a call rides alone. */
+  constructor(line: readonly Run[], maxItems: number) {
+    let size = 0;
+    for (const run of line) {
+      if (size >= maxItems) break;
+      this.#runs.add(run);
+      for (let unit = run.next; unit !== undefined; unit = run.next) {
+        size += sizeOf(unit);
+        if (size > maxItems && this.seats.length > 0) break;
+        this.seats.push({ unit, run });
+        run.board();
+      }
+      if (run.next !== undefined) break;
+      this.#ending.push(run);
+    }
+    this.#takers = this.#ending.filter((run) => run.takesWork);
+  }
+
+  /** How many runs at the front of the line end with it. */
+  get endingCount(): number {
+    return this.#ending.length;
+  }
+
+  get takesWork(): boolean {
+    return this.#takers.length > 0;
+  }
+
+  carries(run: Run | undefined): boolean {
+    return run !== undefined && this.#runs.has(run);
+  }
+
+  /** The answer to the call, or to a part of it. Only the last part has asked for work. */
+  gather(batch: WorkBatch): void {
+    this.#work = batch;
+    for (const run of this.#runs) run.leaseLost.push(...batch.leaseLost);
+  }
+
+  /** Every item to exactly one: the first run that looks, unless somebody else has it already. */
+  finish({ givesWork }: { givesWork: boolean }): void {
+    for (const run of this.#ending) run.finish(givesWork && run === this.#takers[0] ? this.#work : noWork);
+  }
+
+  /** Those whose units were all settled before it broke have what they came for, unless they came for work. */
+  fail(error: WhizbangError): void {
+    for (const run of this.#runs) {
+      if (run.isSettled && !this.#takers.includes(run)) run.finish(noWork);
+      else run.fail(error);
+    }
+  }
+}

@@ -1,0 +1,50 @@
+import { WhizbangError } from '../errors.js';
+import { CallLine, type CallLineOptions } from './call-line.js';
+import { ImmediateStrategy } from './immediate.js';
+import { IntervalStrategy } from './interval.js';
+import type { StrategyOptions } from './queueing-strategy.js';
+import { ScopedStrategy } from './scoped.js';
+import type { WorkCoordinatorStrategy } from './strategy.js';
+
+const strategies = { immediate: ImmediateStrategy, scoped: ScopedStrategy, interval: IntervalStrategy };
+
+/** When a batch leaves. */
+export type StrategyName = keyof typeof strategies;
+
+type Coordinator = CallLineOptions['coordinator'];
+
+/** Of `createStrategy`. */
+export type CreateStrategyOptions = Omit<StrategyOptions, 'line'> &
+  (
+    | { readonly line: CallLine; readonly coordinator?: undefined }
+    | { readonly coordinator: Coordinator; readonly line?: undefined }
+  );
+
+const lines = new WeakMap<Coordinator, CallLine>();
+
+/** Every strategy made from the same coordinator shares one line, and so one call in flight. */
+export function createStrategy(name: StrategyName, options: CreateStrategyOptions): WorkCoordinatorStrategy {
+  const { coordinator, line, ...others } = options;
+  if (!Object.hasOwn(strategies, name)) {
+    throw new WhizbangError('INVALID_OPTION', {
+      message: `There is no strategy ${JSON.stringify(name)}.`,
+      hint: `There are ${Object.keys(strategies).join(', ')}.`,
+      details: { option: 'strategy', value: name },
+    });
+  }
+  if ((coordinator === undefined) === (line === undefined)) {
+    throw new WhizbangError('INVALID_OPTION', {
+      message: `${name}: exactly one of coordinator and line is needed.`,
+      details: { option: 'coordinator' },
+    });
+  }
+  return new strategies[name]({ ...others, line: line ?? lineOf(coordinator as Coordinator) });
+}
+
+function lineOf(coordinator: Coordinator): CallLine {
+  const known = lines.get(coordinator);
+  if (known !== undefined) return known;
+  const line = new CallLine({ coordinator });
+  lines.set(coordinator, line);
+  return line;
+}

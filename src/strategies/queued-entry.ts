@@ -1,0 +1,51 @@
+import { WhizbangError } from '../errors.js';
+import type { QueuedUnit, WorkUnit } from './strategy.js';
+
+/** A unit in the queue of a strategy, with the promise of what becomes of it. */
+export class QueuedEntry implements QueuedUnit {
+  readonly unit: WorkUnit;
+  readonly #leaveQueue: (entry: QueuedEntry) => boolean;
+  readonly #carried: Promise<void>;
+  #isHeard = false;
+  #resolve!: () => void;
+  #reject!: (error: WhizbangError) => void;
+
+  constructor(unit: WorkUnit, leaveQueue: (entry: QueuedEntry) => boolean) {
+    this.unit = { ...unit }; // the same object may be queued twice, and is then two units
+    this.#leaveQueue = leaveQueue;
+    this.#carried = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+    this.#carried.catch(() => {}); // nobody has to listen
+  }
+
+  /** Who asks for it listens, and then a refusal is theirs. */
+  get carried(): Promise<void> {
+    this.#isHeard = true;
+    return this.#carried;
+  }
+
+  withdraw(): boolean {
+    if (!this.#leaveQueue(this)) return false;
+    this.reject(
+      new WhizbangError('DISPOSED', {
+        message: 'The unit was withdrawn before a call had it.',
+        hint: 'Queue it again if it is still wanted.',
+      }),
+    );
+    return true;
+  }
+
+  resolve(): void {
+    this.#resolve();
+  }
+
+  reject(error: WhizbangError): void {
+    this.#reject(error);
+  }
+
+  get isHeard(): boolean {
+    return this.#isHeard;
+  }
+}

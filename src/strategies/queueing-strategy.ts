@@ -1,0 +1,211 @@
+// What the three strategies share: the queue, one run of it at a time, and what happens when that fails.
+// In: units. Out: runs on the call line. A strategy adds only when a run begins by itself.
+import { WhizbangError } from '../errors.js';
+import { consoleLogger, type Logger } from '../logger.js';
+import type { WorkBatch } from '../message.js';
+import { type GivenOptions, type ResolvedOptions, resolveOptions, strategyOptions } from '../options.js';
+import type { CallLine } from './call-line.js';
+import { QueuedEntry } from './queued-entry.js';
+import { noWork, type RunResult } from './run.js';
+import type { QueuedUnit, WorkCoordinatorStrategy, WorkUnit } from './strategy.js';
+import { UnitShorthand } from './unit-shorthand.js';
+import { checkUnit } from './work-unit.js';
+
+export interface StrategyOptions extends GivenOptions<typeof strategyOptions> {
+  /** The line of the instance. All its strategies share it. */
+  readonly line: CallLine;
+  /** Gets what nobody waits for: a failed flush that began by itself, a refused unit without a listener. Default: it is logged. */
+  readonly onError?: ((error: WhizbangError) => void) | undefined;
+  readonly logger?: Logger | undefined;
+}
+
+/** A run that waits in the line; who flushes meanwhile joins it. */
+interface WaitingRun {
+  /** How many flushes wait for its batch. */
+  flushes: number;
+  readonly finished: Promise<RunResult>;
+}
+
+const longestPauseMs = 5_000;
+
+export abstract class QueueingStrategy extends UnitShorthand implements WorkCoordinatorStrategy {
+  protected readonly options: ResolvedOptions<typeof strategyOptions>;
+  readonly #line: CallLine;
+  readonly #onError: (error: WhizbangError) => void;
+  readonly #logger: Logger;
+  #queue = new Set<QueuedEntry>();
+  readonly #inFlight = new Set<QueuedEntry>();
+  #waiting: WaitingRun | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #failures = 0;
+  #isDisposed = false;
+  #disposing: Promise<void> | undefined;
+
+  constructor(name: string, options: StrategyOptions) {
+    super();
+    this.options = resolveOptions(name, strategyOptions, { ...options }, ['line', 'onError', 'logger']);
+    this.#line = options.line;
+    this.#logger = options.logger ?? consoleLogger;
+    // Not the error itself: its cause may show the row that was refused.
+    this.#onError = options.onError ?? ((error) => this.#logger.error({ code: error.code }, error.message));
+  }
+
+  /** Something was queued. */
+  protected abstract queued(): void;
+  /** How long after a failed run the next begins by itself; the pause doubles with each failure. Undefined: never. */
+  protected abstract readonly pauseMs: number | undefined;
+
+  queue(unit: WorkUnit): QueuedUnit {
+    this.#refuseIfDisposed();
+    checkUnit(unit);
+    const entry = new QueuedEntry(unit, (leaving) => this.#queue.delete(leaving));
+    this.#queue.add(entry);
+    this.queued();
+    return entry;
+  }
+
+  async flush(): Promise<WorkBatch> {
+    this.#refuseIfDisposed();
+    const run = this.startRun();
+    const isFirst = run.flushes++ === 0;
+    const { batch } = await run.finished;
+    return isFirst ? batch : { ...noWork, leaseLost: batch.leaseLost };
+  }
+
+  dispose(): Promise<void> {
+    this.#isDisposed = true;
+    this.#disposing ??= this.#flushForTheLastTime().finally(() => {
+      this.#disposing = Promise.resolve(); // who disposes once more has been told already
+    });
+    return this.#disposing;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.dispose();
+  }
+
+  protected get queuedCount(): number {
+    return this.#queue.size;
+  }
+
+  protected get isFailing(): boolean {
+    return this.#failures > 0;
+  }
+
+  /** The run that carries all that is queued by the time its call is put together. */
+  protected startRun(): WaitingRun {
+    this.#waiting ??= this.#enterLine();
+    return this.#waiting;
+  }
+
+  /** A run begins after so long at the latest, or after the pause that failures have earned. */
+  protected runWithin(delayMs: number): void {
+    if (this.#timer !== undefined || this.#isDisposed) return;
+    const pauseMs = Math.min(delayMs * 2 ** Math.max(this.#failures - 1, 0), longestPauseMs);
+    this.#timer = setTimeout(
+      () => {
+        this.#timer = undefined;
+        if (this.#queue.size > 0) this.startRun();
+      },
+      Math.max(pauseMs, delayMs),
+    );
+    // What has not been tried yet keeps the process alive. A database that is away for ever must not.
+    if (this.isFailing) this.#timer.unref();
+  }
+
+  #enterLine(): WaitingRun {
+    const entries = new Map<WorkUnit, QueuedEntry>();
+    const refusals = new Map<QueuedEntry, WhizbangError>();
+    const leaves = (unit: WorkUnit): QueuedEntry => {
+      const entry = entries.get(unit) as QueuedEntry;
+      this.#inFlight.delete(entry);
+      return entry;
+    };
+    const board = () => {
+      this.#waiting = undefined;
+      for (const entry of this.#queue) {
+        entries.set(entry.unit, entry);
+        this.#inFlight.add(entry);
+      }
+      this.#queue.clear();
+      return [...entries.keys()];
+    };
+    const finished = this.#line.run(board, {
+      takesWork: () => run.flushes > 0,
+      fate: {
+        carried: (unit) => leaves(unit).resolve(),
+        refused: (unit, error) => {
+          const entry = leaves(unit);
+          entry.reject(error);
+          refusals.set(entry, error);
+        },
+        unsent: (units) => {
+          this.#queue = new Set([...units.map(leaves), ...this.#queue]);
+        },
+      },
+    });
+    const run: WaitingRun = { flushes: 0, finished };
+    finished
+      .then(
+        () => this.#succeeded(),
+        (error: WhizbangError) => this.#failed(error, run),
+      )
+      .finally(() => this.#reportUnheard(refusals));
+    return run;
+  }
+
+  #succeeded(): void {
+    if (!this.isFailing) return;
+    this.#failures = 0;
+    this.#stopTimer();
+    this.#goOn();
+  }
+
+  #failed(error: WhizbangError, run: WaitingRun): void {
+    this.#failures++;
+    if (run.flushes === 0 && !this.#isDisposed) this.#report(error);
+    this.#goOn();
+  }
+
+  #goOn(): void {
+    if (this.pauseMs !== undefined && this.#queue.size > 0) this.runWithin(this.pauseMs);
+  }
+
+  async #flushForTheLastTime(): Promise<void> {
+    this.#stopTimer();
+    if (this.#queue.size === 0 && this.#inFlight.size === 0 && this.#waiting === undefined) return;
+    try {
+      await this.startRun().finished;
+    } catch (cause) {
+      const message = 'The strategy was disposed, and its last flush failed before a call could carry this.';
+      for (const entry of this.#queue) entry.reject(new WhizbangError('DISPOSED', { message, cause }));
+      this.#queue.clear();
+      throw cause;
+    }
+  }
+
+  /** Who awaits the flush first and `carried` next still listens in time. */
+  #reportUnheard(refusals: ReadonlyMap<QueuedEntry, WhizbangError>): void {
+    if (refusals.size === 0) return;
+    setImmediate(() => {
+      for (const [entry, error] of refusals) if (!entry.isHeard) this.#report(error);
+    });
+  }
+
+  #report(error: WhizbangError): void {
+    try {
+      this.#onError(error);
+    } catch (thrown) {
+      this.#logger.error({ err: thrown }, 'onError of a strategy has thrown');
+    }
+  }
+
+  #stopTimer(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+  }
+
+  #refuseIfDisposed(): void {
+    if (this.#isDisposed) throw new WhizbangError('DISPOSED', { message: 'The strategy is disposed.' });
+  }
+}

@@ -1,0 +1,50 @@
+import type { MessageId } from '../message.js';
+import type { MessageDefinition } from '../messages/index.js';
+import type { Receptor } from '../receptors/index.js';
+
+/** Where an accident happens: in the receptors of a kind of message, or in one of them. */
+export type Target<Tx> = MessageDefinition | Receptor<Tx>;
+
+/** A run that stands still: its handler has returned, and nothing of it is committed or reported. */
+export interface HeldRun {
+  readonly messageId: MessageId;
+  goOn(): void;
+  fail(error: Error): void;
+}
+
+/** Stops one run of a receptor at its worst moment: all is done, and nobody knows. */
+export class HoldingPoint<Tx> {
+  #armed: { readonly target: Target<Tx>; readonly hold: (run: HeldRun) => void } | undefined;
+
+  /** The next run of the target that succeeds is held. */
+  arm(target: Target<Tx>): { readonly held: Promise<HeldRun>; readonly disarm: () => void } {
+    const held = new Promise<HeldRun>((hold) => {
+      this.#armed = { target, hold };
+    });
+    return {
+      held,
+      disarm: () => {
+        this.#armed = undefined;
+      },
+    };
+  }
+
+  /** The same receptor, which can be held. */
+  in(receptor: Receptor<Tx>): Receptor<Tx> {
+    return Object.freeze({
+      ...receptor,
+      handle: async (payload: unknown, context: Parameters<Receptor<Tx>['handle']>[1]) => {
+        const returned = await receptor.handle(payload, context);
+        await this.#pass(receptor, context.envelope.messageId);
+        return returned;
+      },
+    });
+  }
+
+  async #pass(receptor: Receptor<Tx>, messageId: MessageId): Promise<void> {
+    const armed = this.#armed;
+    if (armed === undefined || (armed.target !== receptor && armed.target !== receptor.definition)) return;
+    this.#armed = undefined;
+    await new Promise<void>((goOn, fail) => armed.hold({ messageId, goOn, fail }));
+  }
+}

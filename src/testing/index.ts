@@ -1,0 +1,11 @@
+// For the tests of those who use this package, whatever runs them: vitest, jest, node:test.
+// In: receptors. Out: a service that runs on a database of its own, what it sent, and accidents on demand.
+// Called by users' tests only. Nothing here imitates the runtime: what runs is what runs in production, on a real PostgreSQL.
+
+export type { KitDatabase } from './kit-database.js';
+export type { DeadLetter, Failure } from './mishaps.js';
+export { type ReceptorRun, type RunReceptorOptions, runReceptor } from './run-receptor.js';
+export type { PartOf, SentMessage, SentMessages } from './sent-messages.js';
+export { startTestKit } from './start-test-kit.js';
+export type { DeliverOptions, Patience, TestKit } from './test-kit.js';
+export type { TestKitOptions } from './test-kit-options.js';

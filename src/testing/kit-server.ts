@@ -1,0 +1,122 @@
+// The PostgreSQL that the kits of a process share: the embedded one, started when the first kit needs it, or one that is given.
+// In: which. Out: a connection that makes and drops databases, until nobody has needed it for a moment.
+import { randomBytes } from 'node:crypto';
+import pg from 'pg';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '../embedded/index.js';
+
+export type WhichServer = 'embedded' | { readonly connectionString: string };
+
+export class KitServer {
+  /** The names of its databases begin with this, and so does that of its connection: see `sweep`. */
+  readonly prefix: string;
+  readonly connectionString: string;
+  readonly admin: pg.Client;
+  /** Migrated databases to clone, by what makes them. */
+  readonly templates = new Map<unknown, Promise<string>>();
+  readonly #embedded: EmbeddedPostgres | undefined;
+  #named = 0;
+
+  private constructor(
+    prefix: string,
+    connectionString: string,
+    admin: pg.Client,
+    embedded: EmbeddedPostgres | undefined,
+  ) {
+    this.prefix = prefix;
+    this.connectionString = connectionString;
+    this.admin = admin;
+    this.#embedded = embedded;
+  }
+
+  static async start(which: WhichServer): Promise<KitServer> {
+    const settings = { max_connections: '300' };
+    const embedded = which === 'embedded' ? await startEmbeddedPostgres({ settings }) : undefined;
+    const connectionString =
+      which === 'embedded' ? (embedded?.connectionString ?? '') : which.connectionString;
+    const prefix = `whizbang_kit_${randomBytes(6).toString('hex')}`;
+    const admin = new pg.Client({ connectionString, application_name: prefix });
+    admin.on('error', () => {});
+    try {
+      await admin.connect();
+      if (embedded === undefined) await sweep(admin);
+    } catch (error) {
+      await embedded?.stop();
+      throw error;
+    }
+    return new KitServer(prefix, connectionString, admin, embedded);
+  }
+
+  newName(): string {
+    return `${this.prefix}_${++this.#named}`;
+  }
+
+  urlOf(database: string): string {
+    const url = new URL(this.connectionString);
+    url.pathname = `/${database}`;
+    return url.href;
+  }
+
+  async stop(): Promise<void> {
+    if (this.#embedded === undefined) {
+      const templates = await Promise.allSettled(this.templates.values());
+      for (const template of templates) {
+        if (template.status === 'fulfilled') await this.admin.query(`drop database ${template.value}`);
+      }
+    }
+    await this.admin.end();
+    await this.#embedded?.stop();
+  }
+}
+
+/** Drops what test processes have left that were killed: their databases are there, their connection is not. */
+async function sweep(admin: pg.Client): Promise<void> {
+  const { rows } = await admin.query<{ name: string }>(`
+    select d.datname as name
+    from pg_database d
+    where d.datname ~ '^whizbang_kit_[0-9a-f]{12}_' and d.datdba = (select oid from pg_roles where rolname = current_user)
+      and not exists (select 1 from pg_stat_activity a where a.application_name = substring(d.datname for 25))`);
+  for (const { name } of rows) {
+    // Another process may be sweeping too.
+    await admin.query(`drop database if exists ${name} with (force)`).catch(() => {});
+  }
+}
+
+interface Shared {
+  readonly server: Promise<KitServer>;
+  users: number;
+  timer: NodeJS.Timeout | undefined;
+}
+
+const shared = new Map<string, Shared>();
+/** Between two tests nobody uses it. Starting anew would cost most of a second each time. */
+const lingerMs = 1_000;
+
+export interface ServerUse {
+  readonly server: KitServer;
+  readonly release: () => void;
+}
+
+export async function useServer(which: WhichServer): Promise<ServerUse> {
+  const key = which === 'embedded' ? which : which.connectionString;
+  const entry: Shared = shared.get(key) ?? { server: KitServer.start(which), users: 0, timer: undefined };
+  shared.set(key, entry);
+  entry.users++;
+  clearTimeout(entry.timer);
+  let isReleased = false;
+  const release = () => {
+    if (isReleased) return;
+    isReleased = true;
+    entry.users--;
+    if (entry.users > 0) return;
+    entry.timer = setTimeout(() => {
+      shared.delete(key);
+      entry.server.then((server) => server.stop()).catch(() => {});
+    }, lingerMs);
+  };
+  try {
+    return { server: await entry.server, release };
+  } catch (error) {
+    if (shared.get(key) === entry) shared.delete(key);
+    throw error;
+  }
+}

@@ -1,0 +1,31 @@
+import { type ConnectionPool, quoteSchema, withPooledClient } from '../connection.js';
+import type { MessageId } from '../message.js';
+
+/** An attempt that failed: it is tried again, or the message has become a dead letter. */
+export interface Failure {
+  readonly source: 'outbox' | 'inbox';
+  readonly messageId: MessageId;
+  readonly attempt: number;
+  readonly error: unknown;
+  /** Whether the message was given up after it. */
+  readonly isFinal: boolean;
+}
+
+/** A message that was given up, as it lies in wh_dead_letters. */
+export interface DeadLetter {
+  readonly source: 'outbox' | 'inbox';
+  readonly messageId: MessageId;
+  readonly type: string;
+  readonly payload: unknown;
+  readonly attempts: number;
+  readonly error: string;
+}
+
+export async function deadLettersIn(pool: ConnectionPool, schema: string): Promise<readonly DeadLetter[]> {
+  const text = `
+    select source, message_id as "messageId", event_type as type, event_data as payload, attempts, error
+    from ${quoteSchema(schema)}.wh_dead_letters
+    order by dead_letter_id`;
+  const { rows } = await withPooledClient(pool, (client) => client.query(text));
+  return rows as DeadLetter[];
+}

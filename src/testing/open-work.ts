@@ -1,0 +1,68 @@
+// What there is still to do in a database, and why it is not done.
+import { type ConnectionPool, quoteSchema, withPooledClient } from '../connection.js';
+import type { MessageId } from '../message.js';
+
+export interface OpenMessage {
+  readonly lane: 'outbox' | 'inbox';
+  readonly messageId: MessageId;
+  readonly type: string;
+  /** How often it has failed, and how the last time. */
+  readonly attempts: number;
+  readonly error: string | null;
+  /** The first of its stream; itself, when nothing is before it. */
+  readonly headId: MessageId;
+  /**
+   * `held`: an instance has it. `waiting`: it could be taken. The first of its stream is `delayed`: it was sent for a
+   * later time; or `failed`: it waits for its next attempt.
+   */
+  readonly state: 'held' | 'waiting' | 'delayed' | 'failed';
+}
+
+/** In one statement, so that a message that moves from one table to the other is seen in one of them. */
+export async function openMessages(pool: ConnectionPool, schema: string): Promise<readonly OpenMessage[]> {
+  const s = quoteSchema(schema);
+  const columns =
+    'message_id, event_type, stream_key, sequence_order, attempts, error, scheduled_for, instance_id, lease_expiry, partition_number';
+  const text = `
+    with open as (
+      select 'outbox' as lane, ${columns} from ${s}.wh_outbox where processed_at is null
+      union all
+      select 'inbox', ${columns} from ${s}.wh_inbox where processed_at is null
+    ), placed as (
+      select o.*, first_value(o.message_id) over stream as head_id,
+             first_value(o.scheduled_for) over stream as head_scheduled_for,
+             first_value(o.attempts) over stream as head_attempts
+      from open o
+      window stream as (partition by o.lane, o.stream_key order by o.sequence_order)
+    )
+    select p.lane, p.message_id as "messageId", p.event_type as type, p.attempts, p.error, p.head_id as "headId",
+           case when p.instance_id is not null and p.lease_expiry > clock_timestamp() then 'held'
+                when p.partition_number is null then 'waiting' -- for the runtime to see it at all
+                when p.head_scheduled_for > clock_timestamp() and p.head_attempts = 0 then 'delayed'
+                when p.head_scheduled_for > clock_timestamp() then 'failed'
+                else 'waiting' end as state
+    from placed p
+    order by p.lane desc, p.sequence_order`;
+  const { rows } = await withPooledClient(pool, (client) => client.query(text));
+  return rows as OpenMessage[];
+}
+
+/** One line for people. */
+export function describeOpen(message: OpenMessage, context: { readonly isHandled: boolean }): string {
+  const { lane, type, messageId, attempts, error } = message;
+  const failures =
+    attempts === 0 ? '' : `; it has failed ${attempts} times, the last time with: ${firstLine(error)}`;
+  return `- ${lane} ${type} ${messageId}: ${reasonOf(message, context)}${failures}`;
+}
+
+function reasonOf({ lane, messageId, headId, state }: OpenMessage, { isHandled }: { isHandled: boolean }) {
+  if (lane === 'inbox' && !isHandled) return 'the service has no receptor for it';
+  if (headId !== messageId) return `it waits behind ${headId} of its stream`;
+  if (state === 'held')
+    return lane === 'inbox' ? 'its receptor has not returned' : 'the transport has not taken it';
+  if (state === 'failed') return 'it waits for its next attempt';
+  if (state === 'delayed') return 'it is scheduled for later';
+  return lane === 'inbox' ? 'it waits for its receptor' : 'it waits to be sent';
+}
+
+const firstLine = (text: string | null) => text?.split('\n')[0] ?? 'no error';

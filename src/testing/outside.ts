@@ -1,0 +1,94 @@
+import { AssertionError } from 'node:assert';
+import type { ConnectionPool } from '../connection.js';
+import { type ContextOptions, Dispatcher } from '../dispatch/index.js';
+import { silentLogger } from '../logger.js';
+import type { MessageId, NewOutboxMessage } from '../message.js';
+import { newMessageId } from '../message-id.js';
+import type { MessageToSend } from '../messages/index.js';
+import type { InProcessTransport, TransportConnection, TransportMessage } from '../transports/index.js';
+import type { Carried } from './recording-transport.js';
+
+/** Of `kit.deliver`. */
+export interface DeliverOptions extends ContextOptions {
+  /** A UUID. Default: a new one. */
+  readonly messageId?: MessageId | undefined;
+  /** The service that it comes from. Default: `elsewhere`. */
+  readonly from?: string | undefined;
+}
+
+/** The other services, as far as the one under test can tell: what they send arrives through the transport. */
+export class Outside {
+  readonly #service: string;
+  readonly #connection: TransportConnection;
+  readonly #carried: Carried;
+  readonly #onSend: () => void;
+
+  private constructor(
+    service: string,
+    connection: TransportConnection,
+    carried: Carried,
+    onSend: () => void,
+  ) {
+    this.#service = service;
+    this.#connection = connection;
+    this.#carried = carried;
+    this.#onSend = onSend;
+  }
+
+  static async connect(
+    service: string,
+    transport: InProcessTransport,
+    pool: ConnectionPool,
+    { carried, onSend }: { carried: Carried; onSend: () => void },
+  ): Promise<Outside> {
+    const instance = {
+      serviceName: `outside of ${service}`,
+      instanceId: newMessageId(),
+      hostName: 'test',
+      processId: process.pid,
+    };
+    const connection = await transport.connect({ instance, pool, schema: 'public', logger: silentLogger });
+    return new Outside(service, connection, carried, onSend);
+  }
+
+  async deliver(
+    message: MessageToSend,
+    { from = 'elsewhere', ...options }: DeliverOptions,
+  ): Promise<MessageId> {
+    const dispatcher = new Dispatcher({
+      service: from,
+      instanceId: newMessageId(),
+      outbox: { store: async (messages) => this.#send(messages.map(onTheWay)) },
+    });
+    return message.definition.kind === 'command'
+      ? dispatcher.send(message as MessageToSend<'command'>, { ...options, to: this.#service })
+      : dispatcher.publish(message as MessageToSend<'event'>, options);
+  }
+
+  /** The same message, byte for byte, as after an acknowledgement that got lost. */
+  async redeliver(messageId: MessageId): Promise<void> {
+    const message = this.#carried.get(messageId);
+    if (message === undefined) {
+      throw new AssertionError({
+        message: `Message ${messageId} has not travelled yet, so it cannot arrive again. Await quiet() first.`,
+        operator: 'redeliver',
+      });
+    }
+    await this.#send([message]);
+  }
+
+  async close(): Promise<void> {
+    await this.#connection.close();
+  }
+
+  async #send(messages: readonly TransportMessage[]): Promise<void> {
+    this.#onSend();
+    await this.#connection.send(messages, new AbortController().signal);
+    for (const message of messages) this.#carried.set(message.messageId, message);
+  }
+}
+
+function onTheWay(message: NewOutboxMessage): TransportMessage {
+  const { messageId, destination, eventType, eventData, metadata, scope = null, streamId = null } = message;
+  return { messageId, address: destination, type: eventType, payload: eventData, metadata, scope, streamId };
+}

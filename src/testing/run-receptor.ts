@@ -1,0 +1,104 @@
+// A receptor without anything around it: no database, no queue, no second attempt. For unit tests of what it decides.
+// In: a receptor, a message, a stand-in for the transaction. Out: what it returned and what it would have sent.
+import { Dispatcher } from '../dispatch/index.js';
+import { WhizbangError } from '../errors.js';
+import type { MessageId, NewOutboxMessage } from '../message.js';
+import { newMessageId } from '../message-id.js';
+import { type Envelope, envelopeOf, type MessageToSend, validatePayload } from '../messages/index.js';
+import type { Receptor } from '../receptors/index.js';
+import { runHandler } from '../work/index.js';
+import { sentMessage } from './recording-transport.js';
+import { type SentById, SentMessages } from './sent-messages.js';
+
+/** Of `runReceptor`. */
+export interface RunReceptorOptions<Tx> {
+  /** What the receptor gets as `ctx.tx`. Default: something that fails when it is used. */
+  readonly tx?: Tx | undefined;
+  /** Default: 1. */
+  readonly attempt?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** Stands in for the receptors that it invokes: gives what they would have returned. */
+  readonly invoke?: ((type: string, payload: unknown) => unknown) | undefined;
+  /** What the message's envelope shall have: a scope, a correlation id. */
+  readonly envelope?: Partial<Omit<Envelope, 'payload' | 'type' | 'kind'>> | undefined;
+}
+
+/** What a receptor returned and sent, when `runReceptor` ran it. */
+export class ReceptorRun extends SentMessages {
+  /** What the handler returned. Messages that it returned are also among what it sent. */
+  readonly returned: unknown;
+
+  constructor(returned: unknown, sent: SentById) {
+    super(sent);
+    this.returned = returned;
+  }
+}
+
+/** Runs the handler once. The message is checked as if it had arrived; what the handler throws is thrown here. */
+export async function runReceptor<Tx>(
+  receptor: Receptor<Tx>,
+  message: MessageToSend,
+  options: RunReceptorOptions<Tx> = {},
+): Promise<ReceptorRun> {
+  const { definition } = receptor;
+  if (message.definition.type !== definition.type) {
+    throw new WhizbangError('NO_RECEPTOR', {
+      message: `The receptor ${receptor.name} handles ${definition.type}, not ${message.definition.type}.`,
+      details: { type: message.definition.type },
+    });
+  }
+  const { payload } = await validatePayload(definition, message.payload);
+  const row = { messageId: newMessageId(), eventData: payload, metadata: {}, scope: null };
+  const envelope: Envelope = {
+    ...envelopeOf({ ...row, streamId: definition.streamOf(payload) }, definition),
+    schemaVersion: definition.schemaVersion,
+    ...options.envelope,
+  };
+  const stored: NewOutboxMessage[] = [];
+  const dispatcher = new Dispatcher({
+    service: 'test',
+    instanceId: newMessageId(),
+    parent: envelope,
+    // A command without a receiver goes to its own service, if it handles it. Which that is, only a service knows.
+    defaultAddress: () => 'test',
+    outbox: { store: async (messages) => void stored.push(...messages) },
+    invoker: async ({ definition: { type }, envelope: { payload } }) => {
+      if (options.invoke === undefined) throw nothingToInvoke(receptor, type);
+      return options.invoke(type, payload);
+    },
+  });
+  const { tx = missingTransaction<Tx>(), attempt = 1, signal = new AbortController().signal } = options;
+  const returned = await runHandler(receptor, {
+    envelope,
+    tx: receptor.transactional ? tx : undefined,
+    attempt,
+    signal,
+    dispatcher,
+  });
+  return new ReceptorRun(returned, new Map(stored.map(asSent)));
+}
+
+function asSent(message: NewOutboxMessage): [MessageId, ReturnType<typeof sentMessage>] {
+  const { messageId, destination: address, eventType: type, eventData: payload, metadata } = message;
+  const { scope = null, streamId = null } = message;
+  return [messageId, sentMessage({ messageId, address, type, payload, metadata, scope, streamId })];
+}
+
+function missingTransaction<Tx>(): Tx {
+  return new Proxy({} as Tx & object, {
+    get: (_, property) => {
+      throw new WhizbangError('UNKNOWN_TRANSACTION', {
+        message: `The receptor has used ctx.tx.${String(property)}, and runReceptor was given no tx.`,
+        hint: 'Pass a tx of your own, or run the receptor on a database with startTestKit.',
+      });
+    },
+  });
+}
+
+function nothingToInvoke({ name }: Receptor<never>, type: string): WhizbangError {
+  return new WhizbangError('NO_RECEPTOR', {
+    message: `The receptor ${name} has invoked ${type}, and runReceptor was not told what to answer.`,
+    hint: 'Pass an invoke of your own, or run the receptor on a database with startTestKit.',
+    details: { type },
+  });
+}

@@ -1,0 +1,96 @@
+import type { Queryable } from '../connection.js';
+import { WhizbangError } from '../errors.js';
+import { silentLogger } from '../logger.js';
+import type { MessageId } from '../message.js';
+import type { WhizbangOptions } from '../runtime/index.js';
+import { inProcessTransport } from '../transports/index.js';
+import { createWhizbang } from '../whizbang.js';
+import { HoldingPoint } from './holding-point.js';
+import { createKitDatabase, type OwnedDatabase } from './kit-database.js';
+import { KitWorker } from './kit-worker.js';
+import type { Failure } from './mishaps.js';
+import { Outside } from './outside.js';
+import { circleOf } from './quiet.js';
+import { type Carried, recordingTransport } from './recording-transport.js';
+import type { SentMessage } from './sent-messages.js';
+import { TestKit } from './test-kit.js';
+import type { TestKitOptions } from './test-kit-options.js';
+
+/** What differs from production: nobody waits for what a test can have at once, such as what belongs to a dead instance. */
+const quickly = { pollIntervalMs: 100, takeoverSeconds: 0, stopSeconds: 2, logger: silentLogger };
+
+/** Starts a service on a database of its own. `await using kit = …` stops it and drops the database. */
+export async function startTestKit<Tx = Queryable>(options: TestKitOptions<Tx>): Promise<TestKit<Tx>> {
+  const { database: which = 'embedded', prepare, schema = 'public' } = options;
+  const database = await createKitDatabase(which, schema, prepare);
+  try {
+    return await startOn(database, options);
+  } catch (error) {
+    await database.drop();
+    throw error;
+  }
+}
+
+async function startOn<Tx>(database: OwnedDatabase, options: TestKitOptions<Tx>): Promise<TestKit<Tx>> {
+  const { service, schema = 'public', receptors = [], transport = inProcessTransport() } = options;
+  const circle = circleOf(transport);
+  refuseNamesake(service, [...circle.members]);
+  const sent = new Map<MessageId, SentMessage>();
+  const carried: Carried = new Map();
+  const onSend = () => circle.noteSend();
+  const failures: Failure[] = [];
+  const holdingPoint = new HoldingPoint<Tx>();
+  const common = {
+    ...ofWhizbang(options, database),
+    transport: recordingTransport(transport, { sent, carried, onSend }),
+  };
+  const { pool, connectionString } = database;
+  const sender = createWhizbang<Tx>({ ...common, pool });
+  const startWorker = () =>
+    KitWorker.start<Tx>({
+      connectionString,
+      whizbang: { ...common, receptors: receptors.map((receptor) => holdingPoint.in(receptor)) },
+      onFailure: (failure) => void failures.push(failure),
+    });
+  const outside = await Outside.connect(service, transport, pool, { carried, onSend });
+  const types = new Set(receptors.map(({ definition }) => definition.type));
+  const worker = await startWorker();
+  return new TestKit<Tx>(
+    {
+      service,
+      schema,
+      database,
+      transport,
+      sender,
+      types,
+      sent,
+      failures,
+      outside,
+      circle,
+      holdingPoint,
+      startWorker,
+    },
+    worker,
+  );
+}
+
+function ofWhizbang<Tx>(
+  options: TestKitOptions<Tx>,
+  database: OwnedDatabase,
+): Omit<WhizbangOptions<Tx>, 'pool' | 'connectionString'> {
+  const { database: _, prepare: __, transaction, ...rest } = options;
+  return {
+    ...quickly,
+    ...rest,
+    ...(transaction === undefined ? {} : { transaction: (work) => transaction(work, database) }),
+  };
+}
+
+function refuseNamesake(service: string, members: readonly { readonly service: string }[]): void {
+  if (members.every((member) => member.service !== service)) return;
+  throw new WhizbangError('INVALID_OPTION', {
+    message: `startTestKit: another kit on this transport is ${service}, too, and has another database.`,
+    hint: 'Give each service a kit of its own, or each kit a transport.',
+    details: { option: 'transport' },
+  });
+}

@@ -1,0 +1,199 @@
+// A service under test: one instance that runs, a database of its own, and a record of what it sent.
+import { AssertionError } from 'node:assert';
+import { setTimeout as pause } from 'node:timers/promises';
+import type pg from 'pg';
+import type { Queryable } from '../connection.js';
+import type { PublishOptions, SendOptions } from '../dispatch/index.js';
+import { WhizbangError } from '../errors.js';
+import type { MessageId } from '../message.js';
+import type { MessageToSend } from '../messages/index.js';
+import type { InProcessTransport } from '../transports/index.js';
+import type { Whizbang } from '../whizbang.js';
+import { crash, stall } from './accidents.js';
+import type { HeldRun, HoldingPoint, Target } from './holding-point.js';
+import type { OwnedDatabase } from './kit-database.js';
+import type { KitWorker } from './kit-worker.js';
+import { type DeadLetter, deadLettersIn, type Failure } from './mishaps.js';
+import { openMessages } from './open-work.js';
+import type { DeliverOptions, Outside } from './outside.js';
+import { makeDue } from './passing-time.js';
+import type { QuietCircle, QuietMember } from './quiet.js';
+import { type SentById, SentMessages } from './sent-messages.js';
+
+export type { DeliverOptions } from './outside.js';
+
+/** Of `kit.quiet`. */
+export interface Patience {
+  /** How long to wait before it fails. Default: 5. */
+  readonly seconds?: number | undefined;
+}
+
+export interface KitParts<Tx> {
+  readonly service: string;
+  readonly schema: string;
+  readonly database: OwnedDatabase;
+  readonly transport: InProcessTransport;
+  readonly sender: Whizbang<Tx>;
+  readonly types: ReadonlySet<string>;
+  readonly sent: SentById;
+  readonly failures: Failure[];
+  readonly outside: Outside;
+  readonly circle: QuietCircle;
+  readonly holdingPoint: HoldingPoint<Tx>;
+  readonly startWorker: () => Promise<KitWorker<Tx>>;
+}
+
+const patienceSeconds = 5;
+
+/** A service under test, on a database of its own: made by `startTestKit`. */
+export class TestKit<Tx = Queryable> extends SentMessages implements AsyncDisposable {
+  /** To the kit's own database: for your tables, and for looking at what receptors wrote. */
+  readonly pool: pg.Pool;
+  readonly connectionString: string;
+  /** For code under test that sends. It takes no work itself, so it outlives the accidents below. */
+  readonly whizbang: Whizbang<Tx>;
+  /** Give it to another kit, and the two services talk. `goAway` and `comeBack` make an outage. */
+  readonly transport: InProcessTransport;
+  /** Every attempt that failed, in order. */
+  readonly failures: readonly Failure[];
+  readonly #parts: KitParts<Tx>;
+  readonly #member: QuietMember;
+  #worker: KitWorker<Tx>;
+  #disposed: Promise<void> | undefined;
+
+  constructor(parts: KitParts<Tx>, worker: KitWorker<Tx>) {
+    const { database, schema, sender, transport, failures, circle, types, service } = parts;
+    super(parts.sent);
+    this.pool = database.pool;
+    this.connectionString = database.connectionString;
+    this.whizbang = sender;
+    this.transport = transport;
+    this.failures = failures;
+    this.#parts = parts;
+    this.#worker = worker;
+    this.#member = {
+      service,
+      open: () => openMessages(database.pool, schema),
+      isHandled: (type) => types.has(type),
+      retryNow: () => makeDue(database.pool, schema, 'failed'),
+    };
+    circle.members.add(this.#member);
+  }
+
+  /** Sends a command as the service under test would. Resolves with its id when it is stored. */
+  send(command: MessageToSend<'command'>, options?: SendOptions): Promise<MessageId> {
+    return this.whizbang.send(command, options);
+  }
+
+  /** Publishes an event as the service under test would. Resolves with its id when it is stored. */
+  publish(event: MessageToSend<'event'>, options?: PublishOptions): Promise<MessageId> {
+    return this.whizbang.publish(event, options);
+  }
+
+  /** Arrives from another service. Resolves with its id when it is on its way: await `quiet` next. */
+  async deliver(message: MessageToSend, options: DeliverOptions = {}): Promise<MessageId> {
+    const { type } = message.definition;
+    if (this.#parts.types.has(type)) return this.#parts.outside.deliver(message, options);
+    throw new WhizbangError('NO_RECEPTOR', {
+      message: `${this.#parts.service} has no receptor for ${type}, so it would never arrive there.`,
+      hint: 'Give the kit a receptor for it.',
+      details: { type },
+    });
+  }
+
+  /** The same message arrives once more, as it does after a lost acknowledgement. */
+  redeliver(messageId: MessageId): Promise<void> {
+    return this.#parts.outside.redeliver(messageId);
+  }
+
+  /**
+   * Waits until nothing is left to do, here and in the kits that share the transport. What failed is tried again at once,
+   * without its delay; what was sent with a delay is not waited for. Fails with what is still there, and why.
+   */
+  quiet({ seconds = patienceSeconds }: Patience = {}): Promise<void> {
+    return this.#parts.circle.untilQuiet(seconds);
+  }
+
+  /** Waits for quiet; then what was sent with a delay is due at once. */
+  async makeDelayedDue(): Promise<void> {
+    await this.quiet();
+    await makeDue(this.pool, this.#parts.schema, 'delayed');
+  }
+
+  /** What was given up, in order. */
+  deadLetters(): Promise<readonly DeadLetter[]> {
+    return deadLettersIn(this.pool, this.#parts.schema);
+  }
+
+  /**
+   * The instance dies at the worst moment: a receptor of this message has returned, and nothing of it is committed or
+   * reported. `work` sets it off. Resolves with the id of the message when another instance has begun to take over.
+   */
+  async crashDuring(
+    target: Target<Tx>,
+    work: () => Promise<unknown>,
+    { seconds = patienceSeconds }: Patience = {},
+  ): Promise<MessageId> {
+    const run = await this.#hold(target, work, seconds);
+    this.#worker = await crash(this.#scene, this.#worker, run);
+    return run.messageId;
+  }
+
+  /**
+   * The instance stands still, at the same moment, until its lease has run out and another has handled the message; then
+   * it goes on, a zombie that does not know. Resolves with the id of the message when it has seen that it came too late.
+   */
+  async stallDuring(
+    target: Target<Tx>,
+    work: () => Promise<unknown>,
+    { seconds = patienceSeconds }: Patience = {},
+  ): Promise<MessageId> {
+    const run = await this.#hold(target, work, seconds);
+    const { heir, wasHandled } = await stall(this.#scene, this.#worker, run, seconds);
+    this.#worker = heir;
+    if (wasHandled) return run.messageId;
+    const message = `No other instance has handled message ${run.messageId} within ${seconds} s.`;
+    throw new AssertionError({ message, operator: 'stallDuring' });
+  }
+
+  /** Stops the service and drops its database. */
+  dispose(): Promise<void> {
+    this.#disposed ??= this.#dispose();
+    return this.#disposed;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.dispose();
+  }
+
+  get #scene() {
+    const { schema, startWorker } = this.#parts;
+    return { pool: this.pool, schema, startWorker };
+  }
+
+  async #hold(target: Target<Tx>, work: () => Promise<unknown>, seconds: number): Promise<HeldRun> {
+    const { held, disarm } = this.#parts.holdingPoint.arm(target);
+    const timeUp = new AbortController();
+    try {
+      await work();
+      const late = pause(seconds * 1000, undefined, { signal: timeUp.signal }).catch(() => undefined);
+      const run = await Promise.race([held, late]);
+      if (run !== undefined) return run;
+      const name = 'type' in target ? target.type : target.name;
+      const message = `No receptor of ${name} has returned within ${seconds} s.`;
+      throw new AssertionError({ message, operator: 'crashDuring or stallDuring' });
+    } finally {
+      timeUp.abort();
+      disarm();
+    }
+  }
+
+  async #dispose(): Promise<void> {
+    const { circle, outside, database } = this.#parts;
+    circle.members.delete(this.#member);
+    await this.#worker.stop();
+    await this.whizbang.stop();
+    await outside.close();
+    await database.drop();
+  }
+}

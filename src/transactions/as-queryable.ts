@@ -1,0 +1,46 @@
+import type { Queryable } from '../connection.js';
+import { type Candidate, candidateOf, type Recognize } from './candidate.js';
+import { drizzle } from './drizzle.js';
+import { knex } from './knex.js';
+import { kysely } from './kysely.js';
+import { mikroOrm } from './mikro-orm.js';
+import { pg } from './pg.js';
+import { pglite } from './pglite.js';
+import { postgresJs } from './postgres-js.js';
+import { prisma } from './prisma.js';
+import { unknownTransaction } from './refusal.js';
+import { sequelize } from './sequelize.js';
+import { typeOrm } from './typeorm.js';
+
+/** The most telling shapes first. Many of them also have a `query`, which alone says little, so pg is the last. */
+const families: readonly Recognize[] = [
+  kysely,
+  knex,
+  postgresJs,
+  prisma,
+  mikroOrm,
+  typeOrm,
+  sequelize,
+  drizzle,
+  pglite,
+  pg,
+];
+
+/**
+ * The statements given to it must use `$1…` with text values or null, and return columns of type text under
+ * snake_case names: that much comes through every library unchanged.
+ */
+export function asQueryable(tx: unknown): Queryable {
+  const candidate = candidateOf(tx);
+  const found = candidate && firstOf(candidate);
+  if (found === undefined) throw unknownTransaction(tx);
+  return found;
+}
+
+function firstOf(candidate: Candidate): Queryable | undefined {
+  for (const recognize of families) {
+    const found = recognize(candidate);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}

@@ -1,0 +1,19 @@
+import type { Queryable } from '../connection.js';
+
+/** An object or a function whose shape is to be looked at. */
+export type Candidate = Readonly<Record<string, unknown>>;
+
+/**
+ * A Queryable when it is a transaction of the family, undefined when it is of another family. It throws when it is of
+ * the family but no transaction: a pool, a database, a transaction that has ended.
+ */
+export type Recognize = (candidate: Candidate) => Queryable | undefined;
+
+export function candidateOf(value: unknown): Candidate | undefined {
+  const isOne = (typeof value === 'object' && value !== null) || typeof value === 'function';
+  return isOne ? (value as Candidate) : undefined;
+}
+
+export function can(candidate: Candidate | undefined, ...methods: string[]): boolean {
+  return candidate !== undefined && methods.every((method) => typeof candidate[method] === 'function');
+}

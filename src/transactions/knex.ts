@@ -1,0 +1,40 @@
+import type { Queryable } from '../connection.js';
+import { type Candidate, can } from './candidate.js';
+import { splitAtParameters } from './placeholders.js';
+import { hasEnded, notATransaction } from './refusal.js';
+import { rowsOf } from './rows.js';
+
+interface KnexTransaction {
+  readonly isTransaction?: boolean;
+  isCompleted(): boolean;
+  raw(sql: string, bindings: unknown[]): PromiseLike<unknown>;
+}
+
+export function knex(candidate: Candidate): Queryable | undefined {
+  if (!can(candidate, 'raw', 'batchInsert')) return undefined;
+  const tx = candidate as unknown as KnexTransaction;
+  if (tx.isTransaction !== true) {
+    throw notATransaction(
+      'a Knex instance outside a transaction',
+      'Pass the argument of the callback: knex.transaction(async (tx) => …).',
+    );
+  }
+  return {
+    async query(text, values = []) {
+      if (tx.isCompleted()) throw hasEnded('Knex');
+      const { sql, bindings } = withQuestionMarks(text, values);
+      return rowsOf(await tx.raw(sql, bindings));
+    },
+  };
+}
+
+/** Knex counts its `?`, so a value used twice is given twice. A `?` of ours is escaped; `:name` is left alone in lists. */
+export function withQuestionMarks(text: string, values: unknown[]): { sql: string; bindings: unknown[] } {
+  const bindings: unknown[] = [];
+  const sql = splitAtParameters(text).map((part) => {
+    if ('text' in part) return part.text.replaceAll('?', '\\?');
+    bindings.push(values[part.parameter - 1]);
+    return '?';
+  });
+  return { sql: sql.join(''), bindings };
+}

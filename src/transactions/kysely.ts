@@ -1,0 +1,42 @@
+import type { Queryable } from '../connection.js';
+import { type Candidate, can } from './candidate.js';
+import { hasEnded, notATransaction } from './refusal.js';
+import { rowsOf } from './rows.js';
+
+interface KyselyTransaction {
+  readonly isTransaction: boolean;
+  /** Only a controlled transaction knows that it is over. */
+  readonly isCommitted?: boolean;
+  readonly isRolledBack?: boolean;
+  withoutPlugins(): KyselyTransaction;
+  executeQuery(query: object): Promise<{ rows: unknown[] }>;
+}
+
+export function kysely(candidate: Candidate): Queryable | undefined {
+  if (!can(candidate, 'executeQuery', 'withoutPlugins') || !('isTransaction' in candidate)) return undefined;
+  const tx = candidate as unknown as KyselyTransaction;
+  if (!tx.isTransaction) {
+    throw notATransaction(
+      'a Kysely instance outside a transaction',
+      'Pass the argument of the callback: db.transaction().execute(async (tx) => …).',
+    );
+  }
+  // Plugins rename columns (CamelCasePlugin) and parse text that looks like JSON (ParseJSONResultsPlugin).
+  const plain = tx.withoutPlugins();
+  return {
+    async query(text, values = []) {
+      if (tx.isCommitted || tx.isRolledBack) throw hasEnded('Kysely');
+      return rowsOf(await plain.executeQuery(rawQuery(text, values)));
+    },
+  };
+}
+
+/** What `CompiledQuery.raw(text, values)` of Kysely makes. */
+function rawQuery(text: string, values: unknown[]): object {
+  return {
+    sql: text,
+    parameters: values,
+    query: { kind: 'RawNode', sqlFragments: [text], parameters: [] },
+    queryId: { queryId: 'whizbang' },
+  };
+}

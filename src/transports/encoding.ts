@@ -1,0 +1,54 @@
+import { WhizbangError } from '../errors.js';
+import type { TransportMessage, UnreadableContent } from './transport.js';
+
+/**
+ * A message as bytes, the same for every broker: one JSON object in UTF-8, without the address, which is how the
+ * broker routes it. Throws INVALID_MESSAGE.
+ */
+export function encodeMessage(message: TransportMessage): Uint8Array {
+  const { messageId, type, payload, metadata, scope, streamId } = message;
+  try {
+    const text = JSON.stringify({ messageId, type, payload, metadata, scope, streamId });
+    return new TextEncoder().encode(text);
+  } catch (error) {
+    throw new WhizbangError('INVALID_MESSAGE', {
+      message: `Message ${messageId} of type ${type} cannot be written as JSON.`,
+      details: { messageId, type },
+      cause: error,
+    });
+  }
+}
+
+/** Never throws: whatever bytes arrived at the address are a message, or unreadable for a reason. */
+export function decodeMessage(bytes: Uint8Array, address: string): TransportMessage | UnreadableContent {
+  const unreadable = (reason: string): UnreadableContent => ({ unreadable: reason, bytes, address });
+  let text: string;
+  try {
+    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    return unreadable('It is not UTF-8.');
+  }
+  let content: unknown;
+  try {
+    content = JSON.parse(text);
+  } catch {
+    return unreadable('It is not JSON.');
+  }
+  if (typeof content !== 'object' || content === null) return unreadable('It is not a JSON object.');
+  const fields = content as Readonly<Record<string, unknown>>;
+  const wrong = Object.entries(isRight).find(([name, test]) => !test(fields[name]));
+  if (wrong !== undefined) return unreadable(`Its ${wrong[0]} is missing or wrong.`);
+  const { messageId, type, payload, metadata = null, scope = null, streamId = null } = fields;
+  return { messageId, address, type, payload, metadata, scope, streamId } as TransportMessage;
+}
+
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+const isUuid = (value: unknown) => typeof value === 'string' && uuid.test(value);
+
+/** What the inbox insists on: anything else would be refused there, every time it comes. */
+const isRight: Readonly<Record<string, (value: unknown) => boolean>> = {
+  messageId: isUuid,
+  type: (value) => typeof value === 'string' && value !== '',
+  payload: (value) => value !== undefined && value !== null,
+  streamId: (value) => value === undefined || value === null || isUuid(value),
+};

@@ -1,0 +1,78 @@
+import { WhizbangError } from '../../errors.js';
+import { decodeMessage, encodeMessage } from '../encoding.js';
+import type {
+  Delivery,
+  Receiver,
+  SendOutcome,
+  Subscription,
+  TransportConnection,
+  TransportMessage,
+} from '../transport.js';
+import type { Hub } from './hub.js';
+import type { Consumer, Handout, ServiceQueue } from './service-queue.js';
+
+export class HubConnection implements TransportConnection {
+  readonly #hub: Hub;
+  readonly #service: string;
+  readonly #closed = new AbortController();
+  readonly #consumers: { readonly queue: ServiceQueue; readonly consumer: Consumer }[] = [];
+
+  constructor(hub: Hub, service: string) {
+    this.#hub = hub;
+    this.#service = service;
+  }
+
+  async send(messages: readonly TransportMessage[], signal: AbortSignal): Promise<readonly SendOutcome[]> {
+    this.#closed.signal.throwIfAborted();
+    signal.throwIfAborted();
+    this.#hub.refuseWhenAway();
+    const failedStreams = new Set<string>();
+    return messages.map((message) => this.#sendOne(message, failedStreams));
+  }
+
+  #sendOne(message: TransportMessage, failedStreams: Set<string>): SendOutcome {
+    const { streamId, address } = message;
+    if (streamId !== null && failedStreams.has(streamId)) return { kind: 'held-back' };
+    let bytes: Uint8Array;
+    try {
+      bytes = encodeMessage(message);
+    } catch (error) {
+      if (streamId !== null) failedStreams.add(streamId);
+      return { kind: 'failed', error, final: true };
+    }
+    this.#hub.accept(streamId, { address, bytes });
+    return { kind: 'sent' };
+  }
+
+  async receive(subscription: Subscription, deliver: (delivery: Delivery) => void): Promise<Receiver> {
+    this.#closed.signal.throwIfAborted();
+    const queue = this.#hub.bind(this.#service, subscription.addresses);
+    const consumer = queue.consume(subscription.prefetch, (handout) => deliver(deliveryOf(handout)));
+    this.#consumers.push({ queue, consumer });
+    return { stop: async () => queue.stop(consumer) };
+  }
+
+  async ready(signal: AbortSignal): Promise<void> {
+    await this.#hub.untilBack(AbortSignal.any([this.#closed.signal, signal]));
+  }
+
+  async close(): Promise<void> {
+    this.#closed.abort(
+      new WhizbangError('DISPOSED', { message: 'The connection to the transport is closed.' }),
+    );
+    for (const { queue, consumer } of this.#consumers.splice(0)) {
+      queue.stop(consumer);
+      queue.giveBackAll(consumer);
+    }
+  }
+}
+
+/** Read from its bytes at each delivery: nobody shares an object with the sender or with another receiver. */
+function deliveryOf(handout: Handout): Delivery {
+  const { message } = handout;
+  return {
+    content: decodeMessage(message.bytes, message.address),
+    acknowledge: async () => handout.acknowledge(),
+    reject: async () => handout.giveBack(),
+  };
+}

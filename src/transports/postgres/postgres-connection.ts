@@ -1,0 +1,139 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { type Queryable, quoteSchema, withPooledClient } from '../../connection.js';
+import { WhizbangError } from '../../errors.js';
+import type {
+  Receiver,
+  SendOutcome,
+  Subscription,
+  TransportConnection,
+  TransportHost,
+  TransportMessage,
+} from '../transport.js';
+import { answerMs, isOutage, type Transfers, transferAll, transfersOver, unavailable } from './transfer.js';
+
+const longestPauseMs = 2_000;
+
+const outOfReach = `
+  select coalesce(json_agg(n.nspname order by n.nspname), '[]')::text as schemas
+  from pg_proc p
+  join pg_namespace n on n.oid = p.pronamespace
+  where p.proname = 'wh_receive' and p.prosecdef
+    and not (has_schema_privilege(n.oid, 'usage') and has_function_privilege(p.oid, 'execute'))`;
+
+export class PostgresConnection implements TransportConnection {
+  readonly #host: TransportHost;
+  readonly #schema: string;
+  readonly #transfers: Transfers;
+  readonly #closed = new AbortController();
+  readonly #sending = new Set<Promise<unknown>>();
+  /** Calls in a row that found no database. */
+  #outages = 0;
+
+  constructor(host: TransportHost) {
+    this.#host = host;
+    this.#schema = quoteSchema(host.schema);
+    this.#transfers = transfersOver(host.pool, this.#schema, host.instance);
+  }
+
+  /**
+   * Fails when the database does not answer. A service of this database that this role may not deliver to would be
+   * passed over without an error: a forgotten grant has to be seen.
+   */
+  async greet(): Promise<void> {
+    const [row] = await this.#query(outOfReach);
+    const schemas = JSON.parse((row as { schemas: string }).schemas) as readonly string[];
+    if (schemas.length === 0) return;
+    this.#host.logger.warn(
+      { schemas },
+      'There are schemas of whizbang here that this role may not deliver to; their services get nothing from this one',
+    );
+  }
+
+  async send(messages: readonly TransportMessage[], signal: AbortSignal): Promise<readonly SendOutcome[]> {
+    this.#closed.signal.throwIfAborted();
+    signal.throwIfAborted();
+    const sending = this.#watch(transferAll(messages, this.#transfers, signal));
+    return unlessAborted(sending, signal);
+  }
+
+  /** Until its end, also when the sender no longer waits for it. */
+  async #watch<T>(sending: Promise<T>): Promise<T> {
+    this.#sending.add(sending);
+    try {
+      const result = await sending;
+      this.#outages = 0;
+      return result;
+    } catch (error) {
+      if (error instanceof WhizbangError && error.code === 'TRANSPORT_UNAVAILABLE') this.#outages++;
+      throw error;
+    } finally {
+      this.#sending.delete(sending);
+    }
+  }
+
+  /** Nothing is delivered from here: what is sent to the addresses is put into the service's inbox by its senders. */
+  async receive({ addresses }: Subscription): Promise<Receiver> {
+    this.#closed.signal.throwIfAborted();
+    const values = [this.#host.instance.instanceId, JSON.stringify(addresses)];
+    await this.#query(
+      `select ${this.#schema}.wh_subscribe(
+         p_instance_id => $1::uuid,
+         p_addresses => array(select jsonb_array_elements_text($2::text::jsonb)))`,
+      values,
+    );
+    return { stop: async () => {} };
+  }
+
+  /** When sending has just failed, it pauses before it looks: a database that answers may still be unable to write. */
+  async ready(signal: AbortSignal): Promise<void> {
+    const ended = AbortSignal.any([this.#closed.signal, signal]);
+    for (let failures = this.#outages; ; failures++) {
+      ended.throwIfAborted();
+      if (failures > 0) await pause(Math.min(25 * 2 ** failures, longestPauseMs), ended);
+      if (await unlessAborted(this.#canWrite(), ended)) return;
+    }
+  }
+
+  async #canWrite(): Promise<boolean> {
+    try {
+      const [row] = await this.#query(`select current_setting('transaction_read_only') as read_only`);
+      return (row as { read_only: string }).read_only === 'off';
+    } catch {
+      return false;
+    }
+  }
+
+  /** Lets the statements under way come to their end. Subscriptions stay: they are the service's. */
+  async close(): Promise<void> {
+    this.#closed.abort(
+      new WhizbangError('DISPOSED', { message: 'The connection to the transport is closed.' }),
+    );
+    await Promise.allSettled(this.#sending);
+  }
+
+  async #query(text: string, values: unknown[] = []): Promise<readonly unknown[]> {
+    const query = async (db: Queryable) => (await db.query(text, values)).rows;
+    return withPooledClient(this.#host.pool, query, answerMs).catch((error: unknown) => {
+      throw isOutage(error) ? unavailable(error) : error;
+    });
+  }
+}
+
+/** A statement under way is not taken back; only the waiting for it ends. */
+async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  signal.throwIfAborted();
+  let abort = () => {};
+  const aborted = new Promise<never>((_, reject) => {
+    abort = () => reject(signal.reason);
+    signal.addEventListener('abort', abort, { once: true });
+  });
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
+}
+
+async function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
+  await wait(milliseconds, undefined, { signal }).catch(() => signal.throwIfAborted());
+}

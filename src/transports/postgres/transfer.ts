@@ -1,0 +1,120 @@
+import { type ConnectionPool, type Queryable, withPooledClient } from '../../connection.js';
+import type { Instance } from '../../coordinator/index.js';
+import { codeOf } from '../../database-error.js';
+import { WhizbangError } from '../../errors.js';
+import type { MessageId } from '../../message.js';
+import { retrying } from '../../retry.js';
+import type { SendOutcome, TransportMessage } from '../transport.js';
+
+/** A transfer takes milliseconds. Over a connection that died without a word, no answer ever comes. */
+export const answerMs = 10_000;
+
+/** What became of each of these outbox messages, by its id. */
+type Transfer = (messageIds: readonly MessageId[]) => Promise<ReadonlyMap<MessageId, SendOutcome>>;
+
+export interface Transfers {
+  /** All of them in one step, or none: rejects when one of the receivers fails. */
+  readonly together: Transfer;
+  /** Each receiver by itself: what one of them fails for is held up, and nothing else. */
+  readonly apart: Transfer;
+}
+
+export function transfersOver(pool: ConnectionPool, schema: string, instance: Instance): Transfers {
+  const { instanceId, serviceName, hostName, processId } = instance;
+  const over =
+    (name: string, columns: string): Transfer =>
+    async (messageIds) => {
+      const text = `
+        select message_id::text, ${columns}
+        from ${schema}.${name}(
+          p_instance_id => $1::uuid, p_service_name => $2::text, p_host_name => $3::text, p_process_id => $4::int,
+          p_message_ids => $5::text::uuid[])`;
+      const values = [instanceId, serviceName, hostName, processId, `{${messageIds.join(',')}}`];
+      const query = async (db: Queryable) => (await db.query(text, values)).rows;
+      const call = () => withPooledClient(pool, query, answerMs);
+      const rows = await retrying(call, { maxRetries: 3, retryDelayMs: 25 });
+      return new Map((rows as readonly Row[]).map((row) => [row.message_id, outcomeOf(row)]));
+    };
+  return {
+    together: over('wh_transfer', `case when settled then 'settled' else 'lost' end as outcome`),
+    apart: over('wh_transfer_each', 'outcome, error'),
+  };
+}
+
+interface Row {
+  readonly message_id: MessageId;
+  readonly outcome: 'settled' | 'lost' | 'failed' | 'held-back';
+  readonly error?: string | null;
+}
+
+function outcomeOf({ outcome, error }: Row): SendOutcome {
+  if (outcome === 'lost') return { kind: 'settled', lost: true };
+  if (outcome !== 'failed') return { kind: outcome };
+  const { schema, sqlstate, message } = JSON.parse(error as string) as Record<string, string>;
+  const facts =
+    schema === undefined
+      ? { message: message as string, details: { sqlState: sqlstate } }
+      : {
+          message: `The receiver in schema ${JSON.stringify(schema)} failed: ${message}`,
+          hint: 'The other receivers have the message, and this one gets it when it is tried again: see what its schema lacks.',
+          details: { schema, sqlState: sqlstate },
+        };
+  return { kind: 'failed', error: new WhizbangError(codeOf(sqlstate as string), facts) };
+}
+
+/**
+ * One statement for all of them; when the server refuses it, one more that finds out which receiver fails for which
+ * message. Rejects when the database cannot do its work at all.
+ */
+export async function transferAll(
+  messages: readonly TransportMessage[],
+  transfers: Transfers,
+  signal: AbortSignal,
+): Promise<readonly SendOutcome[]> {
+  const ids = messages.map(({ messageId }) => messageId);
+  const inTurn = async () => {
+    try {
+      return await transfers.together(ids);
+    } catch (error) {
+      if (isOutage(error)) throw error;
+      signal.throwIfAborted();
+      return transfers.apart(ids);
+    }
+  };
+  try {
+    const outcomes = await inTurn();
+    return messages.map(({ messageId }) => outcomes.get(messageId.toLowerCase()) ?? { kind: 'held-back' });
+  } catch (error) {
+    if (signal.aborted) throw signal.reason;
+    if (isOutage(error)) throw unavailable(error);
+    return allFailed(messages, error);
+  }
+}
+
+/** The statement itself was refused, so nothing is known of the single message. */
+function allFailed(messages: readonly TransportMessage[], error: unknown): readonly SendOutcome[] {
+  const streams = new Set<string>();
+  return messages.map(({ streamId }) => {
+    if (streamId !== null && streams.has(streamId)) return { kind: 'held-back' };
+    if (streamId !== null) streams.add(streamId);
+    return { kind: 'failed', error };
+  });
+}
+
+/** The database is not there, or cannot write for anybody: no fault of the message. */
+export function isOutage(error: unknown): boolean {
+  if (!(error instanceof WhizbangError)) return false;
+  const { sqlState } = error.details;
+  return (
+    ['CONNECTION_FAILED', 'CONNECTION_LOST', 'POOL_EXHAUSTED', 'READ_ONLY_DATABASE'].includes(error.code) ||
+    (typeof sqlState === 'string' && /^(53|58)/.test(sqlState)) // no disk, memory or connections left; a file system that fails
+  );
+}
+
+export function unavailable(error: unknown): WhizbangError {
+  return new WhizbangError('TRANSPORT_UNAVAILABLE', {
+    message: `The PostgreSQL transport cannot be reached: ${error instanceof Error ? error.message : String(error)}`,
+    hint: 'What waits in the outbox is kept and sent when the database is back. See cause.',
+    cause: error,
+  });
+}

@@ -1,0 +1,198 @@
+// The composition root: options in, a running instance out. It alone knows all the parts.
+import { type Queryable, quoteSchema } from './connection.js';
+import type { WorkCoordinator } from './coordinator/index.js';
+import { Dispatcher } from './dispatch/index.js';
+import { WhizbangError } from './errors.js';
+import {
+  assemble,
+  beforeDeadline,
+  MessageScope,
+  type Parts,
+  type Readiness,
+  sayGoodbye,
+  type WhizbangEvents,
+  type WhizbangOptions,
+  Workers,
+} from './runtime/index.js';
+import { createStrategy } from './strategies/index.js';
+import { packageVersion } from './version.js';
+
+/** For the goodbye, when the time to stop is already over. */
+const lastWordsMs = 2_000;
+
+/**
+ * An instance of a service: it sends at once, and after `start` it publishes and handles too.
+ * `Tx` is what receptors get as `ctx.tx`.
+ */
+export function createWhizbang<Tx = Queryable>(
+  options: WhizbangOptions<Tx> & TransactionNeeded<Tx>,
+): Whizbang<Tx> {
+  return new Whizbang<Tx>(options);
+}
+
+/** Without `transaction`, receptors get what has `query`: those made for an ORM's transaction would not find it. */
+type TransactionNeeded<Tx> = Queryable extends Tx
+  ? unknown
+  : Required<Pick<WhizbangOptions<Tx>, 'transaction'>>;
+
+interface Running<Tx> {
+  workers?: Workers<Tx>;
+  /** The last receptor has ended: nothing may run any more. */
+  isStopped: boolean;
+}
+
+/** An instance of a service, made by `createWhizbang`. */
+export class Whizbang<Tx = Queryable> extends Dispatcher implements AsyncDisposable {
+  readonly service: string;
+  readonly coordinator: WorkCoordinator;
+  readonly #parts: Parts<Tx>;
+  readonly #running: Running<Tx>;
+  #state: 'new' | 'started' | 'stopped' = 'new';
+  #starting: Promise<void> = Promise.resolve();
+  #stopping: Promise<void> | undefined;
+
+  constructor(options: WhizbangOptions<Tx>) {
+    const running: Running<Tx> = { isStopped: false };
+    const parts = assemble(options, {
+      // Who has not started takes no work.
+      room: () => running.workers?.room() ?? { outbox: 0, inbox: 0 },
+      onBatch: (batch, sentAt) => running.workers?.take(batch, sentAt),
+      isStopped: () => running.isStopped,
+    });
+    super(parts.dispatching);
+    this.#running = running;
+    this.service = options.service;
+    this.coordinator = parts.coordinator;
+    this.#parts = parts;
+  }
+
+  /** Begins to publish what is in the outbox and to handle what arrives. Resolves when it does. */
+  async start(): Promise<this> {
+    if (this.#state !== 'new') throw this.#wrongState('start');
+    this.#state = 'started';
+    try {
+      this.#starting = this.#startWorkers();
+      await this.#starting;
+    } catch (error) {
+      await this.stop({ seconds: 0 });
+      throw withoutTransport(error);
+    }
+    this.#log('Started');
+    return this;
+  }
+
+  /**
+   * Stops receiving, finishes what runs or gives it back, stores what was sent, releases the leases and closes.
+   * What is not finished in time (`stopSeconds`) is aborted and given back. Never fails for want of a database.
+   */
+  stop(options: { readonly seconds?: number | undefined } = {}): Promise<void> {
+    this.#stopping ??= this.#stop(options.seconds ?? this.#parts.settings.stopSeconds);
+    return this.#stopping;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+
+  /** Sends in batches: all that is sent in the scope is stored in one call at its end. */
+  scope(): MessageScope {
+    if (this.#state === 'stopped') throw this.#wrongState('open a scope');
+    const { line, logger, dispatching, storeIn } = this.#parts;
+    return new MessageScope(dispatching, createStrategy('scoped', { line, logger }), storeIn);
+  }
+
+  /** Both false before `start` and from `stop` on. */
+  get readiness(): Readiness {
+    return this.#parts.events.readiness;
+  }
+
+  on<Name extends keyof WhizbangEvents>(
+    event: Name,
+    listener: (...args: WhizbangEvents[Name]) => void,
+  ): this {
+    this.#parts.events.on(event, listener as never);
+    return this;
+  }
+
+  off<Name extends keyof WhizbangEvents>(
+    event: Name,
+    listener: (...args: WhizbangEvents[Name]) => void,
+  ): this {
+    this.#parts.events.off(event, listener as never);
+    return this;
+  }
+
+  async #startWorkers(): Promise<void> {
+    const { database, coordinator, transport, schema, logger, settings, line } = this.#parts;
+    const { pool, connectToListen, concurrency } = database;
+    database.keep();
+    const host = { instance: coordinator.instance, pool, schema, logger };
+    const connection = await transport.connect(host);
+    if (this.#stopping !== undefined) {
+      await connection.close();
+      throw this.#wrongState('start');
+    }
+    this.#running.workers = new Workers<Tx>({
+      ...settings,
+      ...this.#parts,
+      service: this.service,
+      pool,
+      connectToListen,
+      concurrency,
+      schema: quoteSchema(schema),
+      connection,
+      reports: createStrategy('scoped', { line, logger }),
+    });
+    await this.#running.workers.start();
+  }
+
+  async #stop(seconds: number): Promise<void> {
+    this.#state = 'stopped';
+    const { sending, database, coordinator, logger, events } = this.#parts;
+    const deadline = performance.now() + seconds * 1000;
+    // Told to stop while it starts: half of it would be left running.
+    await beforeDeadline(
+      this.#starting.catch(() => {}),
+      deadline,
+    );
+    events.ready(false);
+    const left = Math.max(deadline - performance.now(), 0);
+    if (this.#running.workers !== undefined) await this.#running.workers.stop(left / 1000);
+    else
+      await beforeDeadline(
+        sayGoodbye({ sending, coordinator, logger }),
+        performance.now() + Math.max(left, lastWordsMs),
+      );
+    this.#running.isStopped = true;
+    await database.close();
+    this.#log('Stopped');
+  }
+
+  /** By this an operator finds the process of an instance that he sees in the tables. */
+  #log(what: string): void {
+    const { logger, schema, coordinator, database } = this.#parts;
+    const { instanceId, hostName, processId } = coordinator.instance;
+    const facts = {
+      service: this.service,
+      schema,
+      instanceId,
+      hostName,
+      processId,
+      concurrency: database.concurrency,
+    };
+    logger.info({ ...facts, version: packageVersion }, what);
+  }
+
+  #wrongState(what: string): WhizbangError {
+    return new WhizbangError('DISPOSED', {
+      message: `${this.service} cannot ${what}: it is ${this.#state}.`,
+      hint: 'An instance starts once. Make a new one with createWhizbang.',
+    });
+  }
+}
+
+/** Where the database is the transport too, it is the database that cannot be reached. */
+function withoutTransport(error: unknown): unknown {
+  const isOfTransport = error instanceof WhizbangError && error.code === 'TRANSPORT_UNAVAILABLE';
+  return isOfTransport && error.cause instanceof WhizbangError ? error.cause : error;
+}

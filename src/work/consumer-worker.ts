@@ -1,0 +1,121 @@
+// The inbox side: what is claimed goes through the receptors, one at a time within a stream, many streams at once.
+// In: inbox items. Out: reports of what became of them.
+// Called by the loop. It never reports a message as handled whose receptors have not all run.
+import type { MessageFailure, MessageId, WorkItem } from '../message.js';
+import type { WorkUnit } from '../strategies/index.js';
+import type { Lane } from './lane.js';
+import type { LeaseClock } from './lease-clock.js';
+import { type ItemOutcome, OrderedStreamProcessor } from './ordered-stream-processor.js';
+import type { ReceptorRunner } from './receptor-runner.js';
+
+export interface ConsumerWorkerOptions<Tx> {
+  readonly runner: ReceptorRunner<Tx>;
+  readonly leases: LeaseClock;
+  /** How many streams run at once. */
+  readonly concurrency: number;
+  /** How many items it holds at most, running and waiting. */
+  readonly capacity: number;
+  readonly failureOf: (item: WorkItem, error: unknown) => MessageFailure;
+  readonly report: (unit: WorkUnit) => void;
+  /** A message is done with, so there is room and its stream may have more. */
+  readonly onRoom: () => void;
+  /** Its lease had run out before it could be started: the event loop was blocked for too long. */
+  readonly onLeaseLost: (messageId: MessageId) => void;
+  readonly onError: (error: unknown) => void;
+}
+
+export class ConsumerWorker<Tx> implements Lane {
+  readonly source = 'inbox';
+  readonly #options: ConsumerWorkerOptions<Tx>;
+  readonly #processor: OrderedStreamProcessor<WorkItem>;
+  #taking = true;
+
+  constructor(options: ConsumerWorkerOptions<Tx>) {
+    this.#options = options;
+    this.#processor = new OrderedStreamProcessor<WorkItem>({
+      maxConcurrentStreams: options.concurrency,
+      run: (item, signal) => this.#run(item, signal),
+      onOutcome: (item, outcome) => this.#settle(item, outcome),
+      onError: options.onError,
+    });
+  }
+
+  get leases(): LeaseClock {
+    return this.#options.leases;
+  }
+
+  room(): number {
+    return this.#taking ? Math.max(this.#options.capacity - this.#processor.heldCount, 0) : 0;
+  }
+
+  spare(): number {
+    return Math.min(this.room(), Math.max(this.#options.concurrency - this.#processor.heldCount, 0));
+  }
+
+  /** When what waits here would not keep every receptor busy for long. */
+  wantsMore(): boolean {
+    const { capacity, concurrency } = this.#options;
+    return this.room() > 0 && this.#processor.heldCount <= Math.max(concurrency, capacity / 2);
+  }
+
+  add(items: readonly WorkItem[]): void {
+    if (this.#taking) this.#processor.add(items);
+    else for (const item of items) this.#settle(item, { kind: 'released' }); // its call was under way when we stopped
+  }
+
+  get heldCount(): number {
+    return this.#processor.heldCount;
+  }
+
+  heldIds(): readonly MessageId[] {
+    return this.#processor.heldIds;
+  }
+
+  renewableIds(): readonly MessageId[] {
+    const { settling } = this.#options.runner;
+    if (settling.size === 0) return this.heldIds();
+    const held = this.#processor.held;
+    const locked = new Set(
+      held.flatMap(({ messageId, streamId }) => (settling.has(messageId) ? [streamId] : [])),
+    );
+    return held.flatMap(({ messageId, streamId }) =>
+      settling.has(messageId) || (streamId !== null && locked.has(streamId)) ? [] : [messageId],
+    );
+  }
+
+  forget(messageIds: readonly MessageId[]): readonly MessageId[] {
+    // A renewal that crosses the commit of a handler's own transaction finds its message gone: that is no loss.
+    return this.#processor.forget(messageIds.filter((id) => !this.#options.runner.settling.has(id)));
+  }
+
+  stopTaking(): void {
+    this.#taking = false;
+    this.#processor.releaseQueued();
+  }
+
+  abandon(): void {
+    this.#processor.abortRunning(new Error('The instance stops and cannot wait any longer.'));
+  }
+
+  async whenIdle(): Promise<void> {
+    await this.#processor.whenIdle();
+  }
+
+  async #run(item: WorkItem, signal: AbortSignal): Promise<ItemOutcome> {
+    if (!this.#options.leases.isSafe(item.messageId)) {
+      this.#options.onLeaseLost(item.messageId);
+      return { kind: 'forgotten' };
+    }
+    return this.#options.runner.run(item, signal);
+  }
+
+  #settle(item: WorkItem, outcome: ItemOutcome): void {
+    const { leases, failureOf, report, onRoom } = this.#options;
+    const { messageId } = item;
+    leases.drop(messageId);
+    if (outcome.kind === 'completed') report({ inboxCompletions: [{ messageId, status: outcome.status }] });
+    else if (outcome.kind === 'released') report({ inboxCompletions: [{ messageId, status: 0 }] });
+    else if (outcome.kind === 'failed') report({ inboxFailures: [failureOf(item, outcome.error)] });
+    onRoom();
+  }
+}

@@ -1,0 +1,111 @@
+import { type ConnectionPool, type Queryable, withPooledClient } from '../connection.js';
+import { WhizbangError } from '../errors.js';
+import { answerWithin } from '../patience.js';
+import { describeError } from './describe-error.js';
+import { isLeaseLost } from './lease-lost.js';
+import { OpenTransaction } from './open-transaction.js';
+
+/** `begin` and `commit` take no time. Over a connection that died without a word, no answer ever comes. */
+const answerMs = 15_000;
+/** A rollback waits for the statement under way: what a handler hangs in, or has left behind, must not hold its stream. */
+const rollbackMs = 1_000;
+/** For a handler to notice that its lease is lost, before its transaction is ended for it. */
+const graceMs = 5_000;
+/** The same when the instance stops and has already waited: what stays open would hold its locks against those who go on. */
+const lastGraceMs = 500;
+
+/**
+ * A transaction on a client of the pool. What the work is given ends with it: a handler that goes on after its time
+ * was up must not write into the transaction that has the connection next. When the lease is lost, or the instance
+ * stops, and the work does not end by itself, it is not waited for: it may be waiting for an answer that never comes.
+ */
+export async function poolTransaction<T>(
+  pool: ConnectionPool,
+  work: (tx: Queryable) => Promise<T>,
+  signal?: AbortSignal,
+): Promise<T> {
+  let failure: Failure | undefined;
+  const result = await withPooledClient(pool, async (client) => {
+    await answerWithin(answerMs, client.query('begin isolation level read committed'));
+    const tx = new OpenTransaction(client);
+    try {
+      const worked = await unlessAborted(signal, work(tx));
+      tx.close();
+      tx.refuseEnded();
+      tx.refuseRolledBack(await answerWithin(answerMs, client.query('commit')));
+      return worked;
+    } catch (error) {
+      tx.close();
+      failure = { error: tx.explain(error) };
+      await rollBack(client, failure);
+      return undefined as T;
+    }
+  }).catch((error: unknown) => {
+    throw failure === undefined ? error : failureOf(failure);
+  });
+  if (failure !== undefined) throw failure.error;
+  return result;
+}
+
+/** Anything may be thrown, also undefined. */
+interface Failure {
+  readonly error: unknown;
+  /** The connection said so itself: whatever the work made of it, that was the reason. */
+  isBroken?: boolean;
+}
+
+async function rollBack(client: Queryable, failure: Failure): Promise<void> {
+  const { error } = failure;
+  if (error instanceof Abandoned) throw error.broken;
+  const rolledBack = client.query('rollback').catch((broken: unknown) => {
+    failure.isBroken = true;
+    throw broken;
+  });
+  await answerWithin(rollbackMs, rolledBack);
+}
+
+/** The connection is destroyed, which rolls back too. */
+function failureOf({ error, isBroken }: Failure): unknown {
+  if (error instanceof Abandoned) return error.reason;
+  return !isBroken || isLeaseLost(error) || isTimeout(error) ? error : brokenError(error);
+}
+
+/** The work is pointless and goes on: its connection is destroyed, which rolls back what it wrote. */
+class Abandoned {
+  readonly reason: unknown;
+  readonly broken = new WhizbangError('CONNECTION_LOST', {
+    message: 'A transaction was ended, because its lease was lost or the instance stops.',
+  });
+  constructor(reason: unknown) {
+    this.reason = reason;
+  }
+}
+
+async function unlessAborted<T>(signal: AbortSignal | undefined, work: Promise<T>): Promise<T> {
+  if (signal === undefined) return work;
+  let timer: NodeJS.Timeout | undefined;
+  let onAbort = () => {};
+  const aborted = new Promise<never>((_, reject) => {
+    onAbort = () => {
+      const ms = isLeaseLost(signal.reason) ? graceMs : lastGraceMs;
+      timer = setTimeout(() => reject(new Abandoned(signal.reason)), ms);
+    };
+    signal.addEventListener('abort', onAbort, { once: true });
+    if (signal.aborted) onAbort();
+  });
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', onAbort);
+  }
+}
+
+const isTimeout = (error: unknown) => error instanceof WhizbangError && error.code === 'HANDLER_TIMEOUT';
+
+function brokenError(cause: unknown): WhizbangError {
+  return new WhizbangError('CONNECTION_LOST', {
+    message: `The connection of this transaction broke: ${cause instanceof Error ? cause.message : describeError(cause)}`,
+    cause,
+  });
+}

@@ -1,0 +1,19 @@
+import type { Accident } from './accident.js';
+
+/** What a process of the crash tests is told to be. */
+export interface Plan {
+  readonly connectionString: string;
+  /** Written beside its effects. */
+  readonly name?: string;
+  /** `shop` handles orders; `till` has no receptors, so it only publishes what is in the outbox. */
+  readonly role?: 'shop' | 'till';
+  readonly accident?: Accident;
+  readonly handlerMs?: number;
+  readonly concurrency?: number;
+  /** The receptors of the event, when there are several. */
+  readonly noting?: readonly string[];
+  /** Sends through the broker at this port instead of through PostgreSQL. */
+  readonly brokerPort?: number;
+  /** It does not start, but sends these steps of `order-0` by itself: in a transaction of its own, or without one. */
+  readonly places?: { readonly steps: number; readonly inTransaction: boolean };
+}

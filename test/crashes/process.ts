@@ -1,0 +1,51 @@
+import { execFile, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { expect } from 'vitest';
+import { eventually } from '../support/eventually.js';
+import type { Plan } from './plan.js';
+
+const program = fileURLToPath(new URL('program.ts', import.meta.url));
+const run = promisify(execFile);
+
+export interface InstanceProcess extends AsyncDisposable {
+  /** By its signal or with its exit code. */
+  readonly ended: Promise<string | number>;
+  readonly hasEnded: boolean;
+  signal(signal: NodeJS.Signals): void;
+  /** Resolves when the process has been stopped by SIGSTOP. */
+  untilStopped(): Promise<void>;
+}
+
+/** Starts an instance as a process of its own. Resolves when it works. It is killed at the end, whatever happens. */
+export async function startProcess(plan: Plan): Promise<InstanceProcess> {
+  const child = fork(program, [JSON.stringify(plan)], { execArgv: ['--import', 'tsx'] });
+  let hasEnded = false;
+  const ended = once(child, 'exit').then(([code, signal]) => {
+    hasEnded = true;
+    return (signal ?? code) as string | number;
+  });
+  const started = once(child, 'message');
+  const instance: InstanceProcess = {
+    ended,
+    get hasEnded() {
+      return hasEnded;
+    },
+    signal: (signal) => void child.kill(signal),
+    untilStopped: async () => {
+      await eventually(async () => {
+        const { stdout } = await run('ps', ['-o', 'state=', '-p', String(child.pid)]);
+        expect(stdout.trim()).toMatch(/^T/);
+      });
+    },
+    [Symbol.asyncDispose]: async () => {
+      child.kill('SIGKILL');
+      await ended;
+    },
+  };
+  // With orders to place at once it may die before it can say that it has started.
+  const first = await Promise.race([started, ended]);
+  if (plan.accident === undefined && !Array.isArray(first)) throw new Error(`the process ended: ${first}`);
+  return instance;
+}

@@ -1,0 +1,42 @@
+import { describe, expect, it } from 'vitest';
+import { createTestDatabase } from '../support/database.js';
+import { startLossyProxy } from './lossy-proxy.js';
+import { Orders } from './orders.js';
+import { createShop } from './shop.js';
+
+describe.concurrent('Connections over which nothing comes any more, without an end', () => {
+  it('are given up: an instance that is alone goes on over new ones', async () => {
+    await using db = await createTestDatabase();
+    await using proxy = await startLossyProxy(db.connectionString);
+    const orders = await Orders.of(db.pool, 2);
+    await using shop = createShop({ connectionString: proxy.connectionString, stopSeconds: 1 });
+    await shop.start();
+    await orders.place(2);
+    await orders.expectFaultless();
+    proxy.fallSilent();
+    await orders.place(2);
+    await orders.expectFaultless();
+    expect(shop.readiness.database).toBe(true);
+  }, 120_000);
+
+  it('are given up also when they were never answered: the network was down while they were opened', async () => {
+    await using db = await createTestDatabase();
+    await using proxy = await startLossyProxy(db.connectionString);
+    const orders = await Orders.of(db.pool, 2);
+    await using shop = createShop({
+      connectionString: proxy.connectionString,
+      listen: false,
+      stopSeconds: 1,
+    });
+    await shop.start();
+    await orders.place(2);
+    await orders.expectFaultless();
+    const outage = proxy.swallowNew();
+    proxy.fallSilent();
+    await orders.place(2);
+    await outage.tried(1);
+    outage.end();
+    await orders.expectFaultless();
+    expect(shop.readiness.database).toBe(true);
+  }, 120_000);
+});

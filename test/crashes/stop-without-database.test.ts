@@ -1,0 +1,40 @@
+import { describe, expect, it } from 'vitest';
+import { createTestDatabase } from '../support/database.js';
+import { startLossyProxy } from './lossy-proxy.js';
+import { Orders } from './orders.js';
+import { startProcess } from './process.js';
+import { createShop } from './shop.js';
+
+describe.concurrent('An instance that is told to stop in the middle of its work, while PostgreSQL', () => {
+  it('is down, ends: its process exits, and another goes on where it was', async () => {
+    await using db = await createTestDatabase();
+    const orders = await Orders.of(db.pool, 4);
+    const proxy = await startLossyProxy(db.connectionString);
+    const { connectionString } = proxy;
+    await using first = await startProcess({ connectionString, name: 'first', handlerMs: 20 });
+    await orders.place(10);
+    await orders.untilHandled(10);
+    await proxy[Symbol.asyncDispose]();
+    first.signal('SIGTERM');
+    expect(await first.ended).toBe(0);
+    await using second = createShop({ connectionString: db.connectionString });
+    await second.start();
+    await orders.expectFaultless();
+  }, 60_000);
+
+  it('answers nothing, ends in its time, and another goes on where it was', async () => {
+    await using db = await createTestDatabase();
+    await using proxy = await startLossyProxy(db.connectionString);
+    const orders = await Orders.of(db.pool, 4);
+    const first = createShop({ connectionString: proxy.connectionString }, { handlerMs: 20 });
+    await first.start();
+    await orders.place(10);
+    await orders.untilHandled(10);
+    proxy.swallowNew();
+    proxy.fallSilent();
+    await first.stop({ seconds: 1 });
+    await using second = createShop({ connectionString: db.connectionString });
+    await second.start();
+    await orders.expectFaultless();
+  }, 60_000);
+});

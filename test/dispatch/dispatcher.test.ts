@@ -1,0 +1,246 @@
+import { randomUUID } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { newMessageId } from '../../src/message-id.js';
+import { streamIdOf } from '../../src/messages/index.js';
+import { refusalOf } from '../messages/refusal.js';
+import { Homeless, OrderPlaced, openShop, PlaceOrder, Ticked } from './shop.js';
+
+const order = (orderId = 'order-1') => ({ orderId, total: 5 });
+
+describe('Sending a command', () => {
+  it('stores it for the service that handles it, and answers with its id', async () => {
+    const shop = openShop();
+    const messageId = await shop.dispatcher.send(PlaceOrder({ orderId: 'order-1' }));
+    expect(shop.stored()).toMatchObject([
+      {
+        messageId,
+        destination: 'orders',
+        eventType: 'PlaceOrder',
+        eventData: { orderId: 'order-1' },
+        streamId: streamIdOf('order-1'),
+        isEvent: false,
+        metadata: { kind: 'command', schemaVersion: 1 },
+      },
+    ]);
+  });
+
+  it('goes where the call says, before where the definition says', async () => {
+    const shop = openShop({ defaultAddress: () => 'shop' });
+    await shop.dispatcher.send(PlaceOrder({ orderId: 'a' }), { to: 'archive' });
+    await shop.dispatcher.send(PlaceOrder({ orderId: 'a' }));
+    await shop.dispatcher.send(Homeless({}));
+    expect(shop.stored().map(({ destination }) => destination)).toEqual(['archive', 'orders', 'shop']);
+  });
+
+  it('is refused when nobody says which service handles it', async () => {
+    const shop = openShop({ defaultAddress: () => undefined });
+    const error = await refusalOf(() => shop.dispatcher.send(Homeless({})), 'NO_DESTINATION');
+    expect(error.message).toContain('Homeless');
+    expect(shop.calls).toEqual([]);
+  });
+});
+
+describe('Publishing an event', () => {
+  it('stores it under its topic, as an event of its stream', async () => {
+    const shop = openShop();
+    const orderId = randomUUID();
+    await shop.dispatcher.publish(OrderPlaced(order(orderId)));
+    expect(shop.stored()).toMatchObject([{ destination: 'OrderPlaced', streamId: orderId, isEvent: true }]);
+  });
+
+  it('without a stream is no event of the event store', async () => {
+    const shop = openShop();
+    await shop.dispatcher.publish(Ticked({}));
+    expect(shop.stored()).toMatchObject([{ destination: 'clock', streamId: null, isEvent: false }]);
+  });
+
+  it('stores what the sender wrote, not what the schema makes of it', async () => {
+    const shop = openShop();
+    await shop.dispatcher.publish(OrderPlaced({ orderId: 'a', total: '5' }));
+    expect(shop.stored()).toMatchObject([{ eventData: { orderId: 'a', total: '5' } }]);
+  });
+});
+
+describe('Sending many', () => {
+  it('is one call to the outbox, in order, and answers with the ids', async () => {
+    const shop = openShop();
+    const ids = await shop.dispatcher.publish(['a', 'b', 'c'].map((id) => OrderPlaced(order(id))));
+    expect(shop.calls).toHaveLength(1);
+    expect(shop.stored().map(({ messageId }) => messageId)).toEqual(ids);
+    expect(shop.stored().map(({ eventData }) => eventData)).toMatchObject([
+      { orderId: 'a' },
+      { orderId: 'b' },
+      { orderId: 'c' },
+    ]);
+    expect([...ids].sort()).toEqual(ids);
+  });
+
+  it('of none calls nobody', async () => {
+    const shop = openShop();
+    expect(await shop.dispatcher.publish([])).toEqual([]);
+    expect(await shop.dispatcher.send([])).toEqual([]);
+    expect(shop.calls).toEqual([]);
+  });
+
+  it('stores none when one of them is refused, and says which', async () => {
+    const shop = openShop();
+    const bad = OrderPlaced({ orderId: 'b', total: 'many' });
+    const error = await refusalOf(
+      () => shop.dispatcher.publish([OrderPlaced(order()), bad]),
+      'INVALID_MESSAGE',
+    );
+    expect(error.message).toContain('Message 1: OrderPlaced: total');
+    expect(error.details).toMatchObject({ index: 1, issues: [{ path: 'total' }] });
+    expect(shop.calls).toEqual([]);
+  });
+});
+
+describe('The kind of a message', () => {
+  it('is enforced by the compiler and, for those without one, when it is sent', async () => {
+    const { dispatcher } = openShop();
+    // @ts-expect-error an event is published
+    const sent = await refusalOf(() => dispatcher.send(OrderPlaced(order())), 'INVALID_MESSAGE');
+    expect(sent).toMatchObject({
+      message: 'OrderPlaced is an event, and cannot be given to send.',
+      hint: 'Use publish.',
+    });
+    const many = [PlaceOrder({ orderId: 'a' })];
+    // @ts-expect-error a command is sent
+    expect((await refusalOf(() => dispatcher.publish(many), 'INVALID_MESSAGE')).hint).toBe('Use send.');
+    // @ts-expect-error an event is published
+    await refusalOf(() => dispatcher.invoke(OrderPlaced(order())), 'INVALID_MESSAGE');
+  });
+
+  it.each([[undefined], [null], ['PlaceOrder'], [{ orderId: 'a' }], [PlaceOrder]])(
+    'is asked of %s too, which is no message',
+    async (value) => {
+      const { dispatcher } = openShop();
+      const error = await refusalOf(() => dispatcher.send(value as never), 'INVALID_MESSAGE');
+      expect(error.hint).toContain('OrderPlaced({');
+    },
+  );
+
+  it('is asked before its payload is taken for options', async () => {
+    const { dispatcher } = openShop();
+    const likeAnEmitter = () => dispatcher.send('PlaceOrder' as never, { orderId: 'a' } as never);
+    expect((await refusalOf(likeAnEmitter, 'INVALID_MESSAGE')).message).toContain(
+      'not a message but a string',
+    );
+  });
+});
+
+describe('When it is to be handled', () => {
+  it('is a delay that the database counts, or the time that is given', async () => {
+    const shop = openShop();
+    await shop.dispatcher.send(PlaceOrder({ orderId: 'a' }), { delaySeconds: 1.5 });
+    await shop.dispatcher.send(PlaceOrder({ orderId: 'a' }), { at: new Date(77) });
+    await shop.dispatcher.send(PlaceOrder({ orderId: 'a' }), { delaySeconds: 0 });
+    const times = shop
+      .stored()
+      .map(({ scheduledFor, delaySeconds }) => [scheduledFor?.getTime(), delaySeconds]);
+    expect(times).toEqual([
+      [undefined, 1.5],
+      [77, undefined],
+      [undefined, undefined],
+    ]);
+  });
+
+  it.each([
+    [{ delaySeconds: 1, at: new Date() }, 'at'],
+    [{ delaySeconds: -1 }, 'delaySeconds'],
+    [{ delaySeconds: Number.NaN }, 'delaySeconds'],
+    [{ at: new Date(Number.NaN) }, 'at'],
+    [{ at: 5 as unknown as Date }, 'at'],
+    [{ at: new Date(8.64e15) }, 'at'],
+    [{ at: new Date('-000044-03-15') }, 'at'],
+  ])('is refused as %j', async (options, option) => {
+    const shop = openShop();
+    const error = await refusalOf(
+      () => shop.dispatcher.send(PlaceOrder({ orderId: 'a' }), options),
+      'INVALID_OPTION',
+    );
+    expect(error.details.option).toBe(option);
+    expect(shop.calls).toEqual([]);
+  });
+});
+
+describe('The expected version', () => {
+  it('counts up through the events of one call', async () => {
+    const shop = openShop();
+    await shop.dispatcher.publish([OrderPlaced(order()), OrderPlaced(order())], { expectedVersion: 4 });
+    await shop.dispatcher.publish(OrderPlaced(order()), { expectedVersion: 0 });
+    expect(shop.stored().map(({ expectedVersion }) => expectedVersion)).toEqual([4, 5, 0]);
+  });
+
+  it('is refused for events of several streams, and for events without one', async () => {
+    const { dispatcher } = openShop();
+    const several = [OrderPlaced(order('a')), OrderPlaced(order('b'))];
+    const none = [Ticked({}), Ticked({})];
+    for (const events of [several, none]) {
+      const error = await refusalOf(
+        () => dispatcher.publish(events, { expectedVersion: 0 }),
+        'INVALID_OPTION',
+      );
+      expect(error.details.option).toBe('expectedVersion');
+    }
+  });
+
+  it.each([[-1], [1.5], ['1']])('is refused as %j', async (expectedVersion) => {
+    const publish = () =>
+      openShop().dispatcher.publish(OrderPlaced(order()), { expectedVersion: expectedVersion as number });
+    expect((await refusalOf(publish, 'INVALID_OPTION')).details.option).toBe('expectedVersion');
+  });
+});
+
+describe('The options of a call', () => {
+  it('may name the message, so that it can be sent again', async () => {
+    const shop = openShop();
+    const messageId = newMessageId();
+    expect(await shop.dispatcher.publish(OrderPlaced(order()), { messageId: messageId.toUpperCase() })).toBe(
+      messageId,
+    );
+    expect(await shop.dispatcher.publish([OrderPlaced(order())], { messageId } as object)).toEqual([
+      messageId,
+    ]);
+  });
+
+  it('pass the transaction to the outbox as it is', async () => {
+    const shop = openShop();
+    const tx = { query: async () => ({ rows: [] }) };
+    await shop.dispatcher.publish(OrderPlaced(order()), { tx });
+    await shop.dispatcher.publish(OrderPlaced(order()));
+    expect(shop.calls.map((call) => call.tx)).toEqual([tx, undefined]);
+  });
+
+  it.each([
+    ['messageId', { messageId: 'order-1' }],
+    ['messageId', { messageId: '00000000-0000-0000-0000-000000000000' }],
+    ['tx', { tx: null }],
+    ['to', { to: '' }],
+    ['correlationId', { correlationId: '' }],
+    ['correlationId', { correlationId: 7 }],
+    ['causationId', { causationId: 'a\0b' }],
+    ['traceparent', { traceparent: '00-0-0-00' }],
+    ['scope', { scope: 5n }],
+    ['scope.tenant.id', { scope: { tenant: { id: Number.NaN } } }],
+    ['expectedVersion', { expectedVersion: 1 }],
+    ['delayseconds', { delayseconds: 1 }],
+  ])('are refused by name: %s', async (option, options) => {
+    const shop = openShop();
+    const send = () => shop.dispatcher.send(PlaceOrder({ orderId: 'a' }), options as object);
+    expect((await refusalOf(send, 'INVALID_OPTION')).details.option).toBe(option);
+    expect(shop.calls).toEqual([]);
+  });
+
+  it('cannot give one id to several messages', async () => {
+    const commands = [PlaceOrder({ orderId: 'a' }), PlaceOrder({ orderId: 'b' })];
+    const send = () => openShop().dispatcher.send(commands, { messageId: newMessageId() } as object);
+    expect((await refusalOf(send, 'INVALID_OPTION')).details.option).toBe('messageId');
+  });
+
+  it('surface the error of the outbox as it is', async () => {
+    const away = new Error('away');
+    const { dispatcher } = openShop({ outbox: { store: () => Promise.reject(away) } });
+    await expect(dispatcher.send(PlaceOrder({ orderId: 'a' }))).rejects.toBe(away);
+  });
+});

@@ -1,0 +1,72 @@
+// The programs of the pages, run and compiled as they are written: in: code that imports the packages by their names;
+// out: what it printed, or what the compiler says. Called by the tests of the pages. It changes nothing but the imports.
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import ts from 'typescript';
+import { root } from './page.js';
+
+/** What the packages of the programs are here. */
+const specifiers: Record<string, string> = {
+  whizbang: new URL('src/index.ts', root).href,
+  'whizbang/embedded': new URL('src/embedded/index.ts', root).href,
+  zod: import.meta.resolve('zod'),
+  pg: import.meta.resolve('pg'),
+};
+
+const here = (code: string) =>
+  code.replaceAll(/ from '([^']+)'/g, (_, name: string) => ` from '${specifiers[name] ?? name}'`);
+
+/** What it prints, when it is run in an empty folder and ends with 0. */
+export async function outputOf(
+  program: string,
+  { env = {}, file = 'program.mts' }: { env?: Record<string, string>; file?: string } = {},
+): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'whizbang-page-'));
+  try {
+    await writeFile(join(folder, file), here(program));
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      ['--import', import.meta.resolve('tsx'), file],
+      { cwd: folder, env: { ...process.env, ...env } },
+    );
+    return stdout;
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+/** What the compiler, as strict as it is here, has to say to programs. */
+export function complaintsAbout(programs: Readonly<Record<string, string>>): string[] {
+  const folder = fileURLToPath(new URL('test/docs/', root));
+  const files = new Map(
+    Object.entries(programs).map(([name, code]) => [
+      join(folder, `program-of-${name}.ts`),
+      code
+        .replaceAll(" from 'whizbang'", " from '../../src/index.js'")
+        .replaceAll(" from 'whizbang/embedded'", " from '../../src/embedded/index.js'"),
+    ]),
+  );
+  const config = ts.readConfigFile(fileURLToPath(new URL('tsconfig.json', root)), (path) =>
+    ts.sys.readFile(path),
+  );
+  const { options } = ts.parseJsonConfigFileContent(config.config, ts.sys, fileURLToPath(root));
+  const disk = ts.createCompilerHost(options);
+  const host: ts.CompilerHost = {
+    ...disk,
+    fileExists: (path) => files.has(path) || disk.fileExists(path),
+    getSourceFile: (path, version, ...rest) => {
+      const code = files.get(path);
+      return code === undefined
+        ? disk.getSourceFile(path, version, ...rest)
+        : ts.createSourceFile(path, code, version);
+    },
+  };
+  const program = ts.createProgram({ rootNames: [...files.keys()], options, host });
+  return [...files.keys()]
+    .flatMap((path) => ts.getPreEmitDiagnostics(program, program.getSourceFile(path)))
+    .map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n'));
+}

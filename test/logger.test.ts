@@ -1,0 +1,38 @@
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { consoleLogger } from '../src/logger.js';
+
+afterEach(() => vi.restoreAllMocks());
+
+describe('The logger of those who have none', () => {
+  it('writes warnings and errors, each as one line that can be searched for', () => {
+    const warn = vi.spyOn(console, 'warn').mockReturnValue();
+    const error = vi.spyOn(console, 'error').mockReturnValue();
+    consoleLogger.warn({ attempt: 1, schemas: ['a', 'b'] }, 'An attempt failed');
+    consoleLogger.error({}, 'It is over');
+    expect(warn.mock.calls).toEqual([["whizbang: An attempt failed attempt=1 schemas=[ 'a', 'b' ]"]]);
+    expect(error.mock.calls).toEqual([['whizbang: It is over']]);
+  });
+
+  it('writes the stack of an error as it is, at the end', () => {
+    const error = vi.spyOn(console, 'error').mockReturnValue();
+    consoleLogger.error({ error: 'Error: no\n    at here', type: 'OrderPlaced' }, 'Given up');
+    expect(error.mock.calls).toEqual([["whizbang: Given up type='OrderPlaced': Error: no\n    at here"]]);
+  });
+
+  it('writes what to do behind the error', () => {
+    const warn = vi.spyOn(console, 'warn').mockReturnValue();
+    consoleLogger.warn({ code: 'X', hint: 'Do it.', error: 'no' }, 'Failed');
+    consoleLogger.warn({ hint: 'Do it.', error: 'no\n    at here' }, 'Failed');
+    expect(warn.mock.calls).toEqual([
+      ["whizbang: Failed code='X': no (Do it.)"],
+      ['whizbang: Failed: no\n    at here\n    (Do it.)'],
+    ]);
+  });
+
+  it('is silent about the rest', () => {
+    const spies = (['log', 'info', 'debug', 'warn', 'error'] as const).map((name) => vi.spyOn(console, name));
+    consoleLogger.info({}, 'Started');
+    consoleLogger.debug({}, 'receptor');
+    for (const spy of spies) expect(spy).not.toHaveBeenCalled();
+  });
+});

@@ -1,0 +1,29 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { expect, inject, it } from 'vitest';
+import { createTestDatabase } from '../support/database.js';
+
+const run = promisify(execFile);
+const program = fileURLToPath(new URL('exiting-program.ts', import.meta.url));
+
+it('An instance that has ended, in whatever way, leaves nothing that keeps its process alive', async () => {
+  await using db = await createTestDatabase();
+  await using empty = await createTestDatabase({ template: 'empty' });
+  await using doomed = await createTestDatabase();
+  const plan = {
+    connectionString: db.connectionString,
+    emptyDatabase: empty.connectionString,
+    doomedDatabase: doomed.connectionString,
+    serverUrl: inject('serverUrl'),
+  };
+  const { stdout } = await run(process.execPath, ['--import', 'tsx', program, JSON.stringify(plan)], {
+    timeout: 55_000,
+  });
+  const ends = stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { name: string; left: string[] });
+  expect(ends.filter(({ left }) => left.length > 0)).toEqual([]);
+  expect(ends).toHaveLength(15);
+});

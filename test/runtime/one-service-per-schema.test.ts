@@ -1,0 +1,45 @@
+import { describe, expect, it } from 'vitest';
+import { inProcessTransport, receptor } from '../../src/index.js';
+import { createTestDatabase } from '../support/database.js';
+import { OrderPlaced, service } from './service.js';
+
+const receptors = [receptor(OrderPlaced, () => {})];
+
+describe('A second service in one schema', () => {
+  it('cannot start, with any transport, and says who is there; the first one goes on', async () => {
+    await using db = await createTestDatabase();
+    await using shop = await service(db, { receptors }).start();
+    for (const more of [{}, { transport: inProcessTransport() }]) {
+      const billing = service(db, { service: 'billing', receptors, ...more });
+      await expect(billing.start()).rejects.toMatchObject({
+        code: 'SCHEMA_TAKEN',
+        message: expect.stringContaining(`"shop", which runs on`),
+        hint: expect.stringContaining('schema of its own'),
+      });
+    }
+    expect(shop.readiness).toEqual({ database: true, transport: true });
+    const { rows } = await db.pool.query('select service_name from wh_service_instances');
+    expect(rows).toEqual([{ service_name: 'shop' }]);
+    const { rows: addresses } = await db.pool.query('select address from wh_subscriptions order by 1');
+    expect(addresses).toEqual([{ address: 'OrderPlaced' }, { address: 'shop' }]);
+  });
+
+  it('is one of two that start at once', async () => {
+    await using db = await createTestDatabase();
+    await using shop = service(db, { receptors });
+    await using billing = service(db, { service: 'billing', receptors });
+    const started = await Promise.allSettled([shop.start(), billing.start()]);
+    const codes = started.map((each) => (each.status === 'rejected' ? each.reason.code : 'started'));
+    expect(codes.sort()).toEqual(['SCHEMA_TAKEN', 'started']);
+  });
+
+  it('may send, as long as it does not start, and may start under a new name when the old one has stopped', async () => {
+    await using db = await createTestDatabase();
+    const shop = await service(db, { receptors }).start();
+    await using web = service(db, { service: 'web' });
+    await web.publish(OrderPlaced({ orderId: 'a' }));
+    await shop.stop();
+    await using store = service(db, { service: 'store', receptors });
+    await store.start();
+  });
+});

@@ -1,0 +1,78 @@
+// What the compiler knows of an instance without being told. `tsc` checks it; nothing here is run.
+import { drizzle } from 'drizzle-orm/node-postgres';
+import { Kysely, type Transaction } from 'kysely';
+import pg from 'pg';
+import { expectTypeOf, it } from 'vitest';
+import { createWhizbang, receptor, receptorFor } from '../../src/index.js';
+import { OrderPlaced, PlaceOrder } from './service.js';
+
+const service = 'shop';
+const connectionString = 'postgres://shop@localhost/shop';
+
+it('The transaction of an ORM needs no type arguments', () => {
+  const unused = () => {
+    const db = drizzle(connectionString);
+    type DrizzleTx = Parameters<Parameters<typeof db.transaction>[0]>[0];
+    const withDrizzle = receptorFor<DrizzleTx>()(OrderPlaced, async (_, ctx) => {
+      await ctx.tx.execute('select 1');
+    });
+    createWhizbang({
+      service,
+      connectionString,
+      receptors: [withDrizzle],
+      transaction: (work) => db.transaction(work),
+    });
+
+    const kysely = new Kysely<{ orders: { id: string } }>({} as never);
+    const withKysely = receptorFor<Transaction<{ orders: { id: string } }>>()(
+      OrderPlaced,
+      async (order, ctx) => {
+        await ctx.tx.insertInto('orders').values({ id: order.orderId }).execute();
+      },
+    );
+    createWhizbang({
+      service,
+      connectionString,
+      receptors: [withKysely],
+      transaction: (work) => kysely.transaction().execute(work),
+    });
+
+    // @ts-expect-error its receptors would be given a transaction of the pool
+    createWhizbang({ service, connectionString, receptors: [withDrizzle] });
+    const plain = receptor(OrderPlaced, (_, ctx) => void ctx.tx.query('select 1'));
+    createWhizbang({
+      service,
+      connectionString,
+      receptors: [plain],
+      // @ts-expect-error it would be given one of Drizzle's
+      transaction: (work) => db.transaction(work),
+    });
+  };
+  expectTypeOf(unused).toBeFunction();
+});
+
+it('A database is a pool or a connection string, and one of them is needed', () => {
+  const unused = () => {
+    createWhizbang({ service, pool: new pg.Pool() });
+    // @ts-expect-error neither
+    createWhizbang({ service });
+    // @ts-expect-error an environment variable may not be set
+    createWhizbang({ service, connectionString: process.env.DATABASE_URL });
+    // @ts-expect-error misspelt
+    createWhizbang({ service, connectionString, concurency: 3 });
+  };
+  expectTypeOf(unused).toBeFunction();
+});
+
+it('Events have their types, and commands are not published', () => {
+  const unused = async () => {
+    const shop = createWhizbang({ service, connectionString });
+    shop.on('deadLetter', (letter) => expectTypeOf(letter.messageId).toEqualTypeOf<string>());
+    shop.on('failure', ({ retryAfterSeconds }) => expectTypeOf(retryAfterSeconds).toEqualTypeOf<number>());
+    // @ts-expect-error there is no such event
+    shop.on('error', () => {});
+    // @ts-expect-error it is a command
+    await shop.publish(PlaceOrder({ orderId: 'a' }));
+  };
+  expectTypeOf(unused).toBeFunction();
+});

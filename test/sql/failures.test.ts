@@ -1,0 +1,75 @@
+// The story of a message that fails: who tried it, when, and what went wrong, up to its end as a dead letter.
+import { describe, expect } from 'vitest';
+import type { TestDatabase } from '../support/database.js';
+import { type Instance, it, type Lane, lanes, message, type WorkRow } from '../support/work.js';
+
+interface Failure {
+  at: string;
+  attempt: number;
+  instance_id: string;
+  error: string | null;
+}
+
+const storyOf = async (db: TestDatabase, lane: Lane) =>
+  (await lane.rows(db))[0]?.failures as Failure[] | null;
+const noDelay = { retry_after_seconds: -1 };
+
+async function fail(
+  lane: Lane,
+  instance: Instance,
+  work: WorkRow[],
+  error: string | null,
+): Promise<WorkRow[]> {
+  await instance.call(lane.fails(work, { ...noDelay, error }), lane.room(0));
+  return instance.call({ p_takeover_seconds: 0 });
+}
+
+describe.each(lanes)('In the %s, a message', (lane) => {
+  it('that has never failed has no story', async ({ db, a }) => {
+    const work = await a.call(lane.stores(message()));
+    expect(await storyOf(db, lane)).toBeNull();
+    await a.call(lane.completes(work, lane.partly), lane.renews(work), lane.room(0));
+    expect(await storyOf(db, lane)).toBeNull();
+  });
+
+  it('that fails notes each attempt: when, by whom, why', async ({ db, a, b }) => {
+    const work = await a.call(lane.stores(message()));
+    await a.call(lane.fails(work, { ...noDelay, error: 'first' }), lane.room(0));
+    await fail(lane, b, await b.call({ p_takeover_seconds: 0 }), null);
+    const story = await storyOf(db, lane);
+    expect(story).toMatchObject([
+      { attempt: 1, instance_id: a.id, error: 'first' },
+      { attempt: 2, instance_id: b.id, error: null },
+    ]);
+    const [first, second] = (story ?? []).map(({ at }) => Date.parse(at));
+    expect(first).toBeLessThanOrEqual(second ?? 0);
+  });
+
+  it('that fails often keeps the first failure and the last nine', async ({ db, a }) => {
+    let work = await a.call(lane.stores(message()));
+    for (let attempt = 1; attempt <= 14; attempt++) work = await fail(lane, a, work, `attempt ${attempt}`);
+    expect((await storyOf(db, lane))?.map(({ attempt }) => attempt)).toEqual([
+      1, 6, 7, 8, 9, 10, 11, 12, 13, 14,
+    ]);
+  });
+
+  it('that is given up takes its story along, with the last failure', async ({ db, a }) => {
+    const work = await fail(lane, a, await a.call(lane.stores(message())), 'first');
+    await a.call(lane.fails(work, { dead_letter: true, error: 'last' }), lane.room(0));
+    const { rows } = await db.pool.query('select failures from wh_dead_letters');
+    expect(rows).toMatchObject([
+      {
+        failures: [
+          { attempt: 1, error: 'first' },
+          { attempt: 2, error: 'last' },
+        ],
+      },
+    ]);
+  });
+
+  it('on which a zombie reports a failure keeps its story', async ({ db, a, b }) => {
+    const work = await a.call(lane.stores(message()));
+    await b.call(lane.fails(work), lane.room(0));
+    expect(await storyOf(db, lane)).toBeNull();
+  });
+});

@@ -1,0 +1,251 @@
+// An instance is handed only messages that it has a handler for, never anything behind one that it has not; what it leaves is
+// found by those that have the handler, at once, and costs it nothing more.
+import { describe, expect } from 'vitest';
+import { begin } from '../races/transactions.js';
+import type { TestDatabase } from '../support/database.js';
+import { listen } from '../support/listener.js';
+import {
+  expireLeases,
+  ids,
+  inbox,
+  it,
+  message,
+  type NewMessage,
+  outbox,
+  stream,
+  streamOwnedBy,
+  streams,
+} from '../support/work.js';
+
+const handles = (...names: string[]) => ({ p_inbox_handlers: names });
+const forHandler = (handler_name: string, fields: Partial<NewMessage> = {}) =>
+  ({ ...message(fields), handler_name }) as NewMessage;
+const waiting = async (db: TestDatabase) => {
+  const { rows } = await db.pool.query(
+    'select stream_id, waits_for from wh_active_streams where waits_for is not null order by waits_for',
+  );
+  return rows as { stream_id: string; waits_for: string }[];
+};
+const takeover = { p_takeover_seconds: 0 };
+
+describe('A call with a list of handlers', () => {
+  it('is handed what they are for, and the outbox as ever', async ({ db, a }) => {
+    const [mine, other] = [forHandler('mine'), forHandler('other')];
+    const sent = message();
+    await inbox.insertPlain(db.pool, mine, other);
+    await outbox.insertPlain(db.pool, sent);
+    const items = await a.call(handles('mine', 'more'));
+    expect(ids(items).sort()).toEqual([mine.message_id, sent.message_id].sort());
+  });
+
+  it('that is empty is handed nothing of the inbox', async ({ db, a }) => {
+    await inbox.insertPlain(db.pool, message());
+    expect(await a.call(handles())).toEqual([]);
+    expect(await a.call(takeover)).toHaveLength(1);
+  });
+
+  it('is handed a stream up to the first message it has no handler for, and no further', async ({
+    db,
+    a,
+    b,
+  }) => {
+    const stream_id = stream(1)[0]?.stream_id ?? null;
+    const all = ['mine', 'mine', 'other', 'mine'].map((name) => forHandler(name, { stream_id }));
+    await inbox.insertPlain(db.pool, ...all);
+    const items = await a.call(handles('mine'));
+    expect(ids(items)).toEqual(ids(all.slice(0, 2)));
+    expect(await a.call(inbox.completes(items), handles('mine'))).toEqual([]);
+    expect(await a.call(handles('mine'), takeover)).toEqual([]);
+    const third = await b.call(handles('other'));
+    expect(ids(third)).toEqual([all[2]?.message_id]);
+    expect(ids(await a.call(handles('mine'), takeover))).toEqual([]);
+    await b.call(inbox.completes(third), inbox.room(0));
+    expect(ids(await a.call(handles('mine'), takeover))).toEqual([all[3]?.message_id]);
+  });
+
+  it('finds what it can run behind a crowd of what it cannot', async ({ db, a }) => {
+    await inbox.insertPlain(
+      db.pool,
+      ...streams(60).map(({ stream_id }) => forHandler('other', { stream_id: stream_id ?? null })),
+    );
+    const mine = forHandler('mine');
+    await inbox.insertPlain(db.pool, mine);
+    expect(ids(await a.call(handles('mine'), inbox.room(5)))).toEqual([mine.message_id]);
+    expect(await waiting(db)).toHaveLength(60);
+  });
+
+  it('looks at what it has left no second time, and writes nothing', async ({ db, a }) => {
+    await inbox.insertPlain(db.pool, ...streams(5).map(() => forHandler('other')));
+    await a.call(handles('mine'));
+    const before = await db.pool.query('select ctid, * from wh_active_streams order by stream_id');
+    await a.call(handles('mine'), takeover);
+    expect((await db.pool.query('select ctid, * from wh_active_streams order by stream_id')).rows).toEqual(
+      before.rows,
+    );
+  });
+
+  it('leaves a message that is not due to its time', async ({ db, a, b }) => {
+    const later = forHandler('other', { scheduled_for: new Date(Date.now() + 60_000).toISOString() });
+    await inbox.insertPlain(db.pool, later);
+    expect(await a.call(handles('mine'))).toEqual([]);
+    expect(await waiting(db)).toEqual([]);
+    expect(await b.call(handles('other'), takeover)).toEqual([]);
+  });
+});
+
+describe('What was left for want of a handler', () => {
+  it('is taken at once by any instance that has it, whoever owns the partition', async ({ db, a, b }) => {
+    await a.call();
+    await b.call();
+    const sent = forHandler('other', { stream_id: await streamOwnedBy(db, a) });
+    await inbox.insertPlain(db.pool, sent);
+    await a.call(handles('mine'));
+    expect(await waiting(db)).toEqual([{ stream_id: sent.stream_id, waits_for: 'other' }]);
+    expect(ids(await b.call(handles('else', 'other')))).toEqual(ids([sent]));
+    expect(await waiting(db)).toEqual([]);
+  });
+
+  it('keeps its time of waiting', async ({ db, a }) => {
+    await inbox.insertPlain(db.pool, forHandler('other'));
+    await db.pool.query(
+      `select from process_work_batch($1, 's', 'h', 1, p_max_inbox_items => 1, p_takeover_seconds => 1000)`,
+      ['0190aaaa-0000-7000-8000-000000000009'],
+    );
+    await db.pool.query(
+      `update wh_active_streams set instance_id = null, lease_expiry = null, available_at = now() - interval '9 minutes';
+       update wh_inbox set instance_id = null, lease_expiry = null;
+       update wh_lanes set free_from = '-infinity'`,
+    );
+    await a.call(handles('mine'), takeover);
+    const { rows } = await db.pool.query(
+      `select now() - available_at > interval '8 minutes' as kept from wh_active_streams where waits_for is not null`,
+    );
+    expect(rows).toEqual([{ kept: true }]);
+  });
+
+  it('is taken by a caller without a list, in the order of waiting over all handlers', async ({
+    db,
+    a,
+    b,
+  }) => {
+    const all = ['x', 'y', 'z', 'x'].map((name) => forHandler(name));
+    await inbox.insertPlain(db.pool, ...all);
+    await a.call(handles('mine'));
+    expect(await waiting(db)).toHaveLength(4);
+    expect(ids(await b.call(inbox.room(10))).sort()).toEqual(ids(all).sort());
+    expect(await waiting(db)).toEqual([]);
+  });
+
+  it('wakes all that sleep, once', async ({ db, a }) => {
+    await inbox.insertPlain(db.pool, forHandler('other'));
+    const sleepers = [await listen(db), await listen(db)];
+    for (const sleeper of sleepers) await sleeper.fallAsleep();
+    const heard = () => Promise.all(sleepers.map((sleeper) => sleeper.heard()));
+    await a.call(handles('mine'));
+    expect(await heard()).toEqual([1, 1]);
+    await a.call(handles('mine'));
+    expect(await heard()).toEqual([0, 0]);
+  });
+
+  it('wakes one that is covered while who keeps the watch is awake', async ({ db, a }) => {
+    const [watch, covered] = [await listen(db), await listen(db)];
+    expect([await watch.fallAsleep(), await covered.fallAsleep()]).toEqual(['asleep', 'covered']);
+    await watch.wakeUp();
+    await inbox.insertPlain(db.pool, forHandler('other'));
+    await a.call(handles('mine'));
+    expect(await covered.heard()).toBe(1);
+  });
+
+  it('keeps everybody from falling asleep until that is committed', async ({ db, a }) => {
+    await inbox.insertPlain(db.pool, forHandler('other'));
+    const caller = await begin(db);
+    await a.over(caller.client).call(handles('mine'));
+    const [one, other] = [await listen(db), await listen(db)];
+    expect([await one.fallAsleep(), await other.fallAsleep()]).toEqual(['busy', 'busy']);
+    await caller.query('commit');
+    expect([await one.fallAsleep(), await other.fallAsleep()]).toEqual(['asleep', 'covered']);
+  });
+
+  it('of a lease that has run out is free for who has the handler', async ({ db, a, b, c }) => {
+    const [first, second] = stream(2).map(({ stream_id }) =>
+      forHandler('other', { stream_id: stream_id ?? null }),
+    );
+    await a.call(inbox.stores(...(first && second ? [first, second] : [])));
+    await expireLeases(db, a);
+    expect(await b.call(handles('mine'))).toEqual([]);
+    expect(await inbox.rows(db)).toMatchObject([{ instance_id: null }, { instance_id: null }]);
+    expect(ids(await c.call(handles('other')))).toEqual([first?.message_id, second?.message_id]);
+    expect(ids(await a.call(inbox.completes(first ? [first] : []), inbox.room(0)))).toEqual([
+      first?.message_id,
+    ]);
+  });
+
+  it('is looked at anew when a message that comes late lies before it', async ({ db, a }) => {
+    const stream_id = stream(1)[0]?.stream_id ?? null;
+    const [early, late] = [forHandler('mine', { stream_id }), forHandler('other', { stream_id })];
+    const writer = await db.connect();
+    await writer.query('begin');
+    await inbox.insertPlain(writer, early);
+    await inbox.insertPlain(db.pool, late);
+    expect(await a.call(handles('mine'))).toEqual([]);
+    expect(await waiting(db)).toHaveLength(1);
+    await writer.query('commit');
+    expect(ids(await a.call(handles('mine')))).toEqual([early.message_id]);
+    expect(await waiting(db)).toEqual([]);
+  });
+
+  it('stays left when a message comes behind it', async ({ db, a }) => {
+    const stream_id = stream(1)[0]?.stream_id ?? null;
+    await inbox.insertPlain(db.pool, forHandler('other', { stream_id }));
+    await a.call(handles('mine'));
+    await inbox.insertPlain(db.pool, forHandler('mine', { stream_id }));
+    expect(await a.call(handles('mine'), takeover)).toEqual([]);
+    expect(await waiting(db)).toHaveLength(1);
+  });
+
+  it('obeys the cap on partitions', async ({ db, a, b }) => {
+    const all = streams(20).map(({ stream_id }) => forHandler('other', { stream_id: stream_id ?? null }));
+    await inbox.insertPlain(db.pool, ...all);
+    await a.call(handles('mine'));
+    const items = await b.call(handles('other'), { p_max_partitions_per_instance: 3 });
+    expect(new Set(items.map(({ partition_number }) => partition_number)).size).toBe(3);
+  });
+});
+
+describe('A message stored through a call with a list of handlers', () => {
+  it('is leased to the caller when it has the handler, and left when it has not', async ({ db, a, b }) => {
+    const [mine, other] = [forHandler('mine'), forHandler('other')];
+    expect(ids(await a.call(inbox.stores(mine, other), handles('mine')))).toEqual([mine.message_id]);
+    expect(ids(await b.call(handles('other'), takeover))).toEqual([other.message_id]);
+    expect(await inbox.rows(db)).toHaveLength(2);
+  });
+
+  it('alone is left when it has not', async ({ a, b }) => {
+    const other = forHandler('other');
+    expect(await a.call(inbox.stores(other), handles('mine'))).toEqual([]);
+    expect(ids(await b.call(handles('other'), takeover))).toEqual([other.message_id]);
+  });
+
+  it.for([
+    { order: ['mine', 'other'], handed: 1 },
+    { order: ['other', 'mine'], handed: 0 },
+  ])('is never leased behind one that is left: $order', async ({ order, handed }, { a, b }) => {
+    const stream_id = stream(1)[0]?.stream_id ?? null;
+    const all = order.map((name) => forHandler(name, { stream_id }));
+    const stored = await a.call(inbox.stores(...all), handles('mine'));
+    const claimed = await a.call(handles('mine'));
+    expect(ids([...stored, ...claimed])).toEqual(ids(all.slice(0, handed)));
+    await a.call(inbox.completes([...stored, ...claimed]), inbox.room(0));
+    await a.call(handles('mine'));
+    expect(ids(await b.call(handles('other', 'mine')))).toEqual(ids(all.slice(handed)));
+  });
+
+  it('in a stream that the caller completes is left all the same', async ({ a, b }) => {
+    const stream_id = stream(1)[0]?.stream_id ?? null;
+    const first = await a.call(inbox.stores(forHandler('mine', { stream_id })), handles('mine'));
+    const other = forHandler('other', { stream_id });
+    expect(await a.call(inbox.completes(first), inbox.stores(other), handles('mine'))).toEqual([]);
+    await a.call(handles('mine'));
+    expect(ids(await b.call(handles('other')))).toEqual([other.message_id]);
+  });
+});

@@ -1,0 +1,75 @@
+// A schema has one service: who begins to work for another one is refused, whoever comes first.
+import { describe, expect } from 'vitest';
+import type { TestDatabase } from '../support/database.js';
+import { openSession, waitUntilBlocked } from '../support/sessions.js';
+import { type Instance, it } from '../support/work.js';
+
+const register = ({ id }: Instance, name: string) => ({ id, name });
+type Member = ReturnType<typeof register>;
+
+const call = (db: TestDatabase, { id, name }: Member) =>
+  db.pool.query(`select from process_work_batch($1, $2, 'here', 7)`, [id, name]);
+const join = (db: Pick<TestDatabase['pool'], 'query'>, { id }: Member) =>
+  db.query('select wh_join_service($1)', [id]);
+const taken = { code: 'WB005', message: expect.stringContaining('"shop", which runs on here as process 7') };
+
+describe('Joining', () => {
+  it('is for any number of instances of one service, and again', async ({ db, a, b }) => {
+    for (const each of [register(a, 'shop'), register(b, 'shop')]) {
+      await call(db, each);
+      await join(db.pool, each);
+      await join(db.pool, each);
+    }
+  });
+
+  it('is refused beside a living instance of another service, and leaves no trace', async ({ db, a, b }) => {
+    const [shop, other] = [register(a, 'shop'), register(b, 'billing')];
+    for (const each of [shop, other]) await call(db, each);
+    await join(db.pool, shop);
+    await expect(join(db.pool, other)).rejects.toMatchObject(taken);
+    await join(db.pool, shop);
+  });
+
+  it('is nobody’s business who only sends, under whatever name', async ({ db, a, b }) => {
+    const [shop, sender] = [register(a, 'shop'), register(b, 'web')];
+    for (const each of [sender, shop]) await call(db, each);
+    await join(db.pool, shop);
+    await call(db, sender);
+  });
+
+  it('is allowed after a rename, when the old instances are gone or not heard of any more', async ({
+    db,
+    a,
+    b,
+    c,
+  }) => {
+    const [one, two, renamed] = [register(a, 'shop'), register(b, 'shop'), register(c, 'store')];
+    for (const each of [one, two, renamed]) await call(db, each);
+    for (const each of [one, two]) await join(db.pool, each);
+    await db.pool.query('select deregister_instance($1)', [one.id]);
+    await expect(join(db.pool, renamed)).rejects.toMatchObject(taken);
+    await db.pool.query(
+      `update wh_service_instances set last_heartbeat_at = last_heartbeat_at - interval '1 day' where instance_id = $1`,
+      [two.id],
+    );
+    await join(db.pool, renamed);
+  });
+
+  it('of two at once lets the first one in', async ({ db, a, b }) => {
+    const [shop, other] = [register(a, 'shop'), register(b, 'billing')];
+    for (const each of [shop, other]) await call(db, each);
+    const [first, second] = [await openSession(db), await openSession(db)];
+    await first.client.query('begin');
+    await join(first.client, shop);
+    const refused = expect(join(second.client, other)).rejects.toMatchObject(taken);
+    await waitUntilBlocked(db, second.pid);
+    await first.client.query('commit');
+    await refused;
+  });
+
+  it('needs an instance that is registered', async ({ db, a }) => {
+    const unknown = register(a, 'shop');
+    await expect(join(db.pool, unknown)).rejects.toMatchObject({ code: 'WB001', column: 'p_instance_id' });
+    await expect(db.pool.query('select wh_join_service(null)')).rejects.toMatchObject({ code: 'WB001' });
+  });
+});

@@ -1,0 +1,35 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect, it, onTestFinished } from 'vitest';
+import { strategyOptions } from '../../src/options.js';
+import { codeBlocks, pageText, root } from '../docs/page.js';
+import { openWorkbench, range } from './workbench.js';
+
+const page = pageText('docs/guide/strategies.md');
+
+it('The code of the guide runs as it stands, one block after the other', async () => {
+  await using bench = await openWorkbench();
+  const folder = await mkdtemp(join(tmpdir(), 'whizbang-guide-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const code = [...codeBlocks(page, 'ts'), 'await pool.end();']
+    .join('\n')
+    .replaceAll("from 'whizbang'", `from '${new URL('src/index.ts', root).href}'`)
+    .replaceAll("from 'pg'", `from '${import.meta.resolve('pg')}'`);
+  await writeFile(join(folder, 'guide.mts'), code);
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    ['--import', import.meta.resolve('tsx'), 'guide.mts'],
+    { cwd: folder, env: { ...process.env, DATABASE_URL: bench.db.connectionString } },
+  );
+  expect(await bench.stored()).toEqual(range(1, 5));
+  expect(stdout).toMatch(/^5 0 [\d.]+\n$/);
+});
+
+it('The guide names the defaults and bounds that the code has', () => {
+  for (const [name, option] of Object.entries(strategyOptions)) {
+    expect(page).toContain(`| \`${name}\` | ${option.default} | ${option.min} to ${option.max}`);
+  }
+});

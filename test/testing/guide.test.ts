@@ -1,0 +1,56 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { codeBlocks, pageText, root } from '../docs/page.js';
+
+const blocks = codeBlocks(pageText('docs/guide/testing.md'), 'ts');
+const files = blocks.map((code) => ({ name: /^\/\/ (\S+\.ts)\n/.exec(code)?.[1] ?? '', code }));
+const tests = files.filter(({ name }) => name.endsWith('.test.ts'));
+
+/** What the packages of the examples are here. */
+const ours: Record<string, string> = {
+  whizbang: new URL('src/index.ts', root).href,
+  'whizbang/testing': new URL('src/testing/index.ts', root).href,
+};
+const here = (code: string) =>
+  code.replaceAll(/ from '([^'.][^']*)'/g, (_, name: string) =>
+    name.startsWith('node:') ? ` from '${name}'` : ` from '${ours[name] ?? import.meta.resolve(name)}'`,
+  );
+
+describe('The examples of the guide to testing', () => {
+  let folder: string;
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'whizbang-guide-'));
+    await writeFile(join(folder, 'package.json'), '{ "type": "module" }');
+    for (const { name, code } of files) await writeFile(join(folder, name), here(code));
+  });
+  afterAll(() => rm(folder, { recursive: true }));
+
+  it('have a name each', () => {
+    expect(files.map(({ name }) => name)).not.toContain('');
+    expect(tests.length).toBeGreaterThan(3);
+  });
+
+  it.each(tests.map(({ name }) => name))(
+    '%s passes under node:test, whose process ends by itself',
+    async (name) => {
+      const args = ['--import', import.meta.resolve('tsx'), '--test', '--test-reporter=tap', name];
+      const { stdout } = await promisify(execFile)(process.execPath, args, {
+        cwd: folder,
+        env: cleanEnvironment(),
+      });
+      expect(stdout).toMatch(/^# fail 0$/m);
+      expect(stdout).toMatch(/^# pass [1-9]/m);
+    },
+  );
+});
+
+/** A test run inside a test run would otherwise report to it, in its format. */
+function cleanEnvironment(): NodeJS.ProcessEnv {
+  const { NODE_TEST_CONTEXT: _, NODE_OPTIONS: __, ...rest } = process.env;
+  return rest;
+}

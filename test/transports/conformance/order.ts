@@ -1,0 +1,101 @@
+import { expect } from 'vitest';
+import { expectOrder, interleaved, stream, type World } from '../world.js';
+import type { Trial } from './trial.js';
+
+const manyStreams = (count: number, length: number) =>
+  interleaved(Array.from({ length: count }, () => stream('orders', length)));
+
+export function order(trial: Trial): void {
+  trial('1000 messages of 100 streams arrive in order at three instances', async (world) => {
+    const shop = await world.join('shop');
+    for (let i = 0; i < 3; i++) await world.listen('orders', { prefetch: 10 });
+    const messages = manyStreams(100, 10);
+
+    for (let i = 0; i < messages.length; i += 100) await shop.sendAll(...messages.slice(i, i + 100));
+
+    expectOrder(await world.untilStored('orders', messages), messages);
+  });
+
+  trial('order is that of sending, also across calls and one message at a time', async (world) => {
+    const shop = await world.join('shop');
+    await world.listen('orders', { prefetch: 3 });
+    await world.listen('orders', { prefetch: 3 });
+    const messages = stream('orders', 40);
+
+    for (const message of messages) await shop.sendAll(message);
+
+    expectOrder(await world.untilStored('orders', messages), messages);
+  });
+
+  trial('senders that send at the same time keep the order of their streams', async (world) => {
+    const senders = await Promise.all(Array.from({ length: 4 }, () => world.join('shop')));
+    await world.listen('orders', { listensTo: ['orders'] });
+    await world.listen('billing', { listensTo: ['orders'] });
+    const shares = senders.map(() => manyStreams(10, 20));
+
+    await Promise.all(
+      senders.map(async (sender, i) => {
+        const share = shares[i] ?? [];
+        for (let sent = 0; sent < share.length; sent += 20)
+          await sender.sendAll(...share.slice(sent, sent + 20));
+      }),
+    );
+
+    const messages = shares.flat();
+    expectOrder(await world.untilStored('orders', messages), messages);
+    expectOrder(await world.untilStored('billing', messages), messages);
+  });
+
+  trial('order within a stream holds across the addresses of a service', async (world) => {
+    const shop = await world.join('shop');
+    for (let i = 0; i < 2; i++) await world.listen('orders', { listensTo: ['orders', 'OrderPlaced'] });
+    const messages = stream('orders', 30).map((each, i) =>
+      i % 3 ? each : { ...each, address: 'OrderPlaced' },
+    );
+
+    await shop.sendAll(...messages);
+
+    expectOrder(await world.untilStored('orders', messages), messages);
+  });
+
+  trial(
+    'a later message of a stream is with the same instance as long as an earlier one is unacknowledged',
+    async (world) => {
+      const shop = await world.join('shop');
+      const [a, b] = [await idle(world), await idle(world)];
+      const messages = manyStreams(10, 5);
+
+      await shop.sendAll(...messages);
+
+      await a.untilReceived(1);
+      await b.untilReceived(1);
+      await a.untilReceived(messages.length - b.deliveries.length);
+      const streamOf = new Map(messages.map(({ messageId, streamId }) => [messageId, streamId]));
+      const ofB = new Set(b.received.map((id) => streamOf.get(id)));
+      expect(a.received.filter((id) => ofB.has(streamOf.get(id)))).toEqual([]);
+    },
+    'deliveries',
+  );
+
+  trial(
+    'instances that come and go break no order',
+    async (world) => {
+      const shop = await world.join('shop');
+      const messages = manyStreams(20, 20);
+      let leaving = await world.listen('orders', { prefetch: 7 });
+      await world.listen('orders', { prefetch: 7 });
+
+      for (let i = 0; i < messages.length; i += 50) {
+        await shop.sendAll(...messages.slice(i, i + 50));
+        await leaving.untilReceived(1);
+        await leaving.connection.close();
+        leaving = await world.listen('orders', { prefetch: 7 });
+      }
+
+      expectOrder(await world.untilStored('orders', messages), messages);
+    },
+    'deliveries',
+  );
+}
+
+const idle = (world: World) => world.listen('orders', { prefetch: 100, stores: false });

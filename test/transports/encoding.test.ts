@@ -1,0 +1,56 @@
+import { describe, expect, it } from 'vitest';
+import { decodeMessage, encodeMessage } from '../../src/transports/index.js';
+import { message } from './world.js';
+
+const decode = (value: unknown) => decodeMessage(Buffer.from(JSON.stringify(value)), 'orders');
+const { address: _, ...whole } = message('orders', { streamId: '0190aaaa-0000-7000-8000-00000000000a' });
+
+describe('A message on the wire', () => {
+  it('is read at the address where it arrived as it was written', () => {
+    const sent = message('orders', { payload: ['\ud83d', 'ü'], metadata: { a: 1 }, scope: 'tenant' });
+    expect(decodeMessage(encodeMessage(sent), 'OrderPlaced')).toEqual({ ...sent, address: 'OrderPlaced' });
+  });
+
+  it('may come from other programs, without metadata, scope and stream and with more than we know', () => {
+    const { messageId, type, payload } = whole;
+    const expected = {
+      messageId,
+      type,
+      payload,
+      address: 'orders',
+      metadata: null,
+      scope: null,
+      streamId: null,
+    };
+    expect(decode({ messageId, type, payload, sentBy: 'another program' })).toEqual(expected);
+  });
+
+  it.each([
+    ['messageId', undefined],
+    ['messageId', 'order-1'],
+    ['messageId', 7],
+    ['type', undefined],
+    ['type', ''],
+    ['payload', undefined],
+    ['payload', null],
+    ['streamId', 'order-1'],
+    ['streamId', 7],
+  ])('is unreadable when the inbox would refuse it: %s is %j', (field, value) => {
+    expect(decode(whole)).not.toHaveProperty('unreadable');
+    const reason = `Its ${field} is missing or wrong.`;
+    expect(decode({ ...whole, [field]: value })).toMatchObject({ unreadable: reason, address: 'orders' });
+  });
+
+  it.each([null, 7, 'text', [[]]])('is an object: %j is unreadable', (value) => {
+    expect(decode(value)).toHaveProperty('unreadable');
+  });
+
+  it('cannot be written when it is not JSON', () => {
+    const circular: { self?: object } = {};
+    circular.self = circular;
+    for (const payload of [1n, circular]) {
+      const refused = expect.objectContaining({ code: 'INVALID_MESSAGE', retryable: false });
+      expect(() => encodeMessage(message('orders', { payload }))).toThrow(refused);
+    }
+  });
+});
