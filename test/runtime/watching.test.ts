@@ -34,6 +34,18 @@ const sleepers = async () => {
   );
   return (rows[0] as { count: number }).count;
 };
+const sleeper = async () => {
+  const { rows } = await db.pool.query(`select wh_sleeper() as pid`);
+  return (rows[0] as { pid: number | null }).pid;
+};
+/** Covered, or keeping the watch: who is not able passes it on also when it polls, and then sleeps no more. */
+const somebodyElseSleeps = async (pid: number | null) => {
+  const { rows } = await db.pool.query(
+    `select cardinality(wh_covered()) > 0 or coalesce(wh_sleeper() <> $1, false) as sleeps`,
+    [pid],
+  );
+  return (rows[0] as { sleeps: boolean }).sleeps;
+};
 const allAsleep = (count: number) => eventually(async () => expect(await sleepers()).toBe(count));
 
 describe('Of three instances', () => {
@@ -87,10 +99,11 @@ describe('An instance without receptors', () => {
   it('that keeps the watch passes on what arrives in the inbox', async () => {
     const handled: string[] = [];
     await start({ receptors: [] });
-    await eventually(async () => expect(await sleepers()).toBe(1));
+    await allAsleep(1);
+    const watch = await sleeper();
     const onPlaced = receptor(OrderPlaced, ({ orderId }) => void handled.push(orderId));
     await start({ receptors: [onPlaced] });
-    await allAsleep(2);
+    await eventually(async () => expect(await somebodyElseSleeps(watch)).toBe(true));
     for (const orderId of ['a', 'b', 'c']) {
       await arrive(db, 'OrderPlaced', { orderId });
       await eventually(() => expect(handled).toContain(orderId));
