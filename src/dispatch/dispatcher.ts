@@ -99,9 +99,9 @@ export class Dispatcher {
   ): Promise<MessageId | MessageId[]> {
     const many = Array.isArray(given);
     const messages = (many ? given : [given]) as readonly MessageToSend[];
-    if (messages.length === 0) return [];
     if (!many) refuseOtherKind(given as MessageToSend, kind, method); // or its payload is taken for options
     const resolved = resolveSendOptions(method, options, messages.length);
+    if (messages.length === 0) return [];
     const prepared: NewOutboxMessage[] = [];
     for (const [i, message] of messages.entries()) {
       try {

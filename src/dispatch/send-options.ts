@@ -17,8 +17,8 @@ export interface ContextOptions {
 }
 
 export interface ManyOptions extends ContextOptions {
-  /** Your own transaction: they leave if and only if it commits. */
-  readonly tx?: unknown;
+  /** Your own transaction: they leave if and only if it commits. To send outside of one, leave it out: undefined is refused. */
+  readonly tx?: object;
   /** Not before so many seconds from now. What follows in the stream waits too. */
   readonly delaySeconds?: number | undefined;
   /** Not before this time. What follows in the stream waits too. */
@@ -48,8 +48,8 @@ export interface PublishOptions extends PublishManyOptions, OneOptions {}
 
 /** Of `invoke`. */
 export interface InvokeOptions extends ContextOptions, OneOptions {
-  /** Your own transaction, in which the receptor then runs. */
-  readonly tx?: unknown;
+  /** Your own transaction, in which the receptor then runs. To have one begun for it, leave it out: undefined is refused. */
+  readonly tx?: object;
   /** Becomes `ctx.signal` of the receptor. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -93,7 +93,13 @@ export function resolveSendOptions(
   const refuse = (wrong: boolean, option: string, fact: string, hint: string) => {
     if (wrong) throw invalidOption(method, option, fact, hint);
   };
-  refuse(tx === null, 'tx', 'is null', 'Pass the transaction, or leave tx out to send outside of one.');
+  // Whoever wrote `tx` wants the transaction: without it the message would leave also when that is rolled back.
+  refuse(
+    'tx' in given && (tx === undefined || tx === null),
+    'tx',
+    `is ${String(tx)}`,
+    `Pass the transaction, or leave tx out to ${method} outside of one. Nothing was sent.`,
+  );
   refuse(to !== undefined && !isName(to), 'to', 'is not the name of a service', 'Give its name.');
   refuse(
     at !== undefined && !isTime(at),

@@ -17,6 +17,7 @@ export interface Handling<Tx> {
 export async function runHandler<Tx>(receptor: Receptor<Tx>, handling: Handling<Tx>): Promise<unknown> {
   const { dispatcher, envelope, tx, attempt } = handling;
   const underWay = new Set<Promise<unknown>>();
+  const inTx = tx === undefined ? {} : { tx: tx as object };
   let isOver = false;
   const dispatch = <T>(send: () => Promise<T>): Promise<T> => {
     let sending: Promise<T>;
@@ -39,7 +40,7 @@ export async function runHandler<Tx>(receptor: Receptor<Tx>, handling: Handling<
         send: (messages, options) => dispatch(async () => void (await dispatcher.send(messages, options))),
         publish: (messages, options) =>
           dispatch(async () => void (await dispatcher.publish(messages, options))),
-        invoke: (command) => dispatch(() => dispatcher.invoke(command, { tx, signal })),
+        invoke: (command) => dispatch(() => dispatcher.invoke(command, { ...inTx, signal })),
       };
       const returned = await receptor.handle(envelope.payload, context);
       if (receptor.definition.resultSchema === undefined) await sendReturned(dispatcher, returned);

@@ -216,6 +216,7 @@ describe('The options of a call', () => {
     ['messageId', { messageId: 'order-1' }],
     ['messageId', { messageId: '00000000-0000-0000-0000-000000000000' }],
     ['tx', { tx: null }],
+    ['tx', { tx: undefined }],
     ['to', { to: '' }],
     ['correlationId', { correlationId: '' }],
     ['correlationId', { correlationId: 7 }],
@@ -229,6 +230,23 @@ describe('The options of a call', () => {
     const shop = openShop();
     const send = () => shop.dispatcher.send(PlaceOrder({ orderId: 'a' }), options as object);
     expect((await refusalOf(send, 'INVALID_OPTION')).details.option).toBe(option);
+    expect(shop.calls).toEqual([]);
+  });
+
+  it('name a transaction that is not there, and nothing is sent beside it', async () => {
+    const shop = openShop();
+    const lost = { tx: undefined } as object;
+    for (const call of [
+      () => shop.dispatcher.publish(OrderPlaced(order()), lost),
+      () => shop.dispatcher.publish([OrderPlaced(order()), OrderPlaced(order())], lost),
+      () => shop.dispatcher.publish([], lost),
+      () => shop.dispatcher.send([PlaceOrder({ orderId: 'a' })], lost),
+    ]) {
+      const { message, hint, details } = await refusalOf(call, 'INVALID_OPTION');
+      expect(message).toMatch(/^(send|publish): tx is undefined\.$/);
+      expect(hint).toContain('leave tx out');
+      expect(details.option).toBe('tx');
+    }
     expect(shop.calls).toEqual([]);
   });
 

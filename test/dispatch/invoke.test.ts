@@ -47,6 +47,15 @@ describe('Invoking a command', () => {
     expect([...shop.calls, ...within.calls]).toEqual([]);
   });
 
+  it('is refused in a transaction that is not there: it would run in one of its own', async () => {
+    const ran: Invocation[] = [];
+    const shop = openShop({ invoker: async (invocation) => void ran.push(invocation) });
+    const lost = { tx: undefined } as object;
+    const invoke = () => shop.dispatcher.invoke(PlaceOrder({ orderId: 'a' }), lost);
+    expect((await refusalOf(invoke, 'INVALID_OPTION')).details.option).toBe('tx');
+    expect(ran).toEqual([]);
+  });
+
   it('is refused when the payload is bad, before the receptor runs', async () => {
     const ran: Invocation[] = [];
     const invoker = async (invocation: Invocation) => void ran.push(invocation);

@@ -24,6 +24,18 @@ describe('Sending in a transaction', () => {
     await eventually(() => expect(steps).toEqual([3]));
   });
 
+  it('that is not there is refused, also in a scope, and nothing leaves beside it', async () => {
+    await using db = await createTestDatabase();
+    await using shop = service(db);
+    const lost = { tx: undefined } as object;
+    const refusal = { code: 'INVALID_OPTION', details: { option: 'tx' } };
+    await expect(shop.publish(OrderPlaced({ orderId: 'a' }), lost)).rejects.toMatchObject(refusal);
+    await using scope = shop.scope();
+    await expect(scope.publish(OrderPlaced({ orderId: 'a' }), lost)).rejects.toMatchObject(refusal);
+    await scope.flush();
+    expect((await db.pool.query('select from wh_outbox')).rowCount).toBe(0);
+  });
+
   it('refuses an event whose stream is at another version, and the transaction with it', async () => {
     await using db = await createTestDatabase();
     await using shop = service(db);

@@ -76,3 +76,18 @@ it('Events have their types, and commands are not published', () => {
   };
   expectTypeOf(unused).toBeFunction();
 });
+
+it('A transaction that may not be there is no transaction', () => {
+  const unused = async (tx: pg.PoolClient, perhaps: pg.PoolClient | undefined) => {
+    const shop = createWhizbang({ service, connectionString });
+    await shop.publish(OrderPlaced({ orderId: 'a' }), { tx });
+    await shop.publish(OrderPlaced({ orderId: 'a' }), perhaps && { tx: perhaps });
+    // @ts-expect-error with exactOptionalPropertyTypes; without, it is refused when it is sent
+    await shop.publish(OrderPlaced({ orderId: 'a' }), { tx: perhaps });
+    // @ts-expect-error the same for many
+    await shop.publish([OrderPlaced({ orderId: 'a' })], { tx: perhaps });
+    // @ts-expect-error a receptor with `transaction: false` has none to give
+    receptor(PlaceOrder, { transaction: false }, (order, { tx }) => shop.invoke(PlaceOrder(order), { tx }));
+  };
+  expectTypeOf(unused).toBeFunction();
+});
