@@ -127,6 +127,10 @@ export const errorCodes = {
     hint: 'The broker cannot be reached. What waits in the outbox is kept and sent when it is back.',
     retryable: true,
   },
+  ALREADY_STARTED: {
+    hint: 'Start an instance once, and await that one start. Nothing was changed: it runs on. For one more, call createWhizbang again.',
+    retryable: false,
+  },
   DISPOSED: {
     hint: 'It was stopped or disposed. Make a new one.',
     retryable: false,

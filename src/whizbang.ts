@@ -49,6 +49,8 @@ export class Whizbang<Tx = Queryable> extends Dispatcher implements AsyncDisposa
   readonly #running: Running<Tx>;
   #state: 'new' | 'started' | 'stopped' = 'new';
   #starting: Promise<void> = Promise.resolve();
+  /** Why it could not start, if it was not told to stop meanwhile. */
+  #failure: unknown;
   #stopping: Promise<void> | undefined;
 
   constructor(options: WhizbangOptions<Tx>) {
@@ -66,16 +68,19 @@ export class Whizbang<Tx = Queryable> extends Dispatcher implements AsyncDisposa
     this.#parts = parts;
   }
 
-  /** Begins to publish what is in the outbox and to handle what arrives. Resolves when it does. */
+  /** Begins to publish what is in the outbox and to handle what arrives. Resolves when it does. An instance starts once. */
   async start(): Promise<this> {
-    if (this.#state !== 'new') throw this.#wrongState('start');
+    if (this.#state === 'started') throw alreadyStarted(this.service);
+    if (this.#state === 'stopped') throw this.#stopped('start');
     this.#state = 'started';
     try {
       this.#starting = this.#startWorkers();
       await this.#starting;
     } catch (error) {
+      const failure = withoutTransport(error);
+      if (this.#stopping === undefined) this.#failure = failure;
       await this.stop({ seconds: 0 });
-      throw withoutTransport(error);
+      throw failure;
     }
     this.#log('Started');
     return this;
@@ -96,7 +101,7 @@ export class Whizbang<Tx = Queryable> extends Dispatcher implements AsyncDisposa
 
   /** Sends in batches: all that is sent in the scope is stored in one call at its end. */
   scope(): MessageScope {
-    if (this.#state === 'stopped') throw this.#wrongState('open a scope');
+    if (this.#state === 'stopped') throw this.#stopped('open a scope');
     const { line, logger, dispatching, storeIn } = this.#parts;
     return new MessageScope(dispatching, createStrategy('scoped', { line, logger }), storeIn);
   }
@@ -130,7 +135,7 @@ export class Whizbang<Tx = Queryable> extends Dispatcher implements AsyncDisposa
     const connection = await transport.connect(host);
     if (this.#stopping !== undefined) {
       await connection.close();
-      throw this.#wrongState('start');
+      throw this.#stopped('start');
     }
     this.#running.workers = new Workers<Tx>({
       ...settings,
@@ -183,12 +188,20 @@ export class Whizbang<Tx = Queryable> extends Dispatcher implements AsyncDisposa
     logger.info({ ...facts, version: packageVersion }, what);
   }
 
-  #wrongState(what: string): WhizbangError {
+  #stopped(what: string): WhizbangError {
+    const why = this.#failure === undefined ? 'it is stopped' : 'its start failed, and that stopped it';
     return new WhizbangError('DISPOSED', {
-      message: `${this.service} cannot ${what}: it is ${this.#state}.`,
-      hint: 'An instance starts once. Make a new one with createWhizbang.',
+      message: `${this.service} cannot ${what}: ${why}.`,
+      hint: 'An instance starts once, also when that fails. Make a new one with createWhizbang.',
+      cause: this.#failure,
     });
   }
+}
+
+function alreadyStarted(service: string): WhizbangError {
+  return new WhizbangError('ALREADY_STARTED', {
+    message: `${service} cannot start: it was started already.`,
+  });
 }
 
 /** Where the database is the transport too, it is the database that cannot be reached. */

@@ -122,6 +122,31 @@ describe('Stopping', () => {
 });
 
 describe('Starting', () => {
+  it('twice, at once or later, is refused as such, and the instance goes on', async () => {
+    await using db = await createTestDatabase();
+    const handled: string[] = [];
+    const onPlaced = receptor(OrderPlaced, ({ orderId }) => void handled.push(orderId));
+    await using shop = service(db, { receptors: [onPlaced] });
+    const refusal = { code: 'ALREADY_STARTED', message: 'shop cannot start: it was started already.' };
+    const started = shop.start();
+    await expect(shop.start()).rejects.toMatchObject(refusal);
+    expect(await started).toBe(shop);
+    await expect(shop.start()).rejects.toMatchObject(refusal);
+    await shop.publish(OrderPlaced({ orderId: 'a' }));
+    await eventually(() => expect(handled).toEqual(['a']));
+  });
+
+  it('again after a start that failed is refused, with why it failed', async () => {
+    await using db = await createTestDatabase();
+    await using shop = service(db, { schema: 'nowhere' });
+    await expect(shop.start()).rejects.toMatchObject({ code: 'NOT_MIGRATED' });
+    await expect(shop.start()).rejects.toMatchObject({
+      code: 'DISPOSED',
+      message: 'shop cannot start: its start failed, and that stopped it.',
+      cause: { code: 'NOT_MIGRATED' },
+    });
+  });
+
   it('publishes nothing before it has subscribed: what it sends to itself meanwhile finds it', async () => {
     await using db = await createTestDatabase();
     const handled: string[] = [];

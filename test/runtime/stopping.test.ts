@@ -92,7 +92,11 @@ describe('Stopping', () => {
       code: 'DISPOSED',
       message: expect.stringContaining('shop cannot send: it is stopped'),
     });
-    await expect(shop.start()).rejects.toMatchObject({ code: 'DISPOSED' });
+    await expect(shop.start()).rejects.toMatchObject({
+      code: 'DISPOSED',
+      message: 'shop cannot start: it is stopped.',
+      hint: expect.stringContaining('Make a new one with createWhizbang'),
+    });
   });
 
   it('does not wait for a database that is gone', async () => {
