@@ -69,12 +69,18 @@ function notMigrated({ message }: ServerError): string {
   return `The schema is not migrated, or by an older version: ${message.replace(/\(.*\)/s, '(…)')}.`;
 }
 
+const tooManyConnections = '53300';
+const serverIsFull =
+  'Nothing was sent. All connections that the server, the database or the role may have are in use: make pools smaller, ' +
+  'raise max_connections, or put pgbouncer between.';
+
 /** An error from before anything was sent. */
 export function connectionFailed(error: unknown): WhizbangError {
   if (error instanceof WhizbangError) return error;
   const sqlState = serverErrorOf(error)?.code;
   return new WhizbangError('CONNECTION_FAILED', {
     message: `No connection to PostgreSQL: ${messageOf(error)}`,
+    ...(sqlState === tooManyConnections && { hint: serverIsFull }),
     details: sqlState === undefined ? {} : { sqlState },
     cause: error,
   });

@@ -79,6 +79,12 @@ export const errorCodes = {
     hint: 'This server or transaction is read-only. Connect to the primary.',
     retryable: false,
   },
+  DATABASE_EXHAUSTED: {
+    hint:
+      'Nothing of the call was applied. The server has no disk, memory or connections left, or its file system fails: see ' +
+      'details.sqlState and the log of the server. When there is room again, the same call may be made again.',
+    retryable: false,
+  },
   PERMISSION_DENIED: {
     hint: 'Give the role the grants listed in docs/operate/least-privilege.md, or migrate as the owner of the schema.',
     retryable: false,
@@ -165,6 +171,8 @@ export const sqlStates: Readonly<Record<string, WhizbangErrorCode>> = {
   '57014': 'TIMEOUT', // query_canceled
   '25P02': 'TRANSACTION_ABORTED',
   '25006': 'READ_ONLY_DATABASE',
+  '53': 'DATABASE_EXHAUSTED', // insufficient_resources: disk_full, out_of_memory, too_many_connections
+  '58': 'DATABASE_EXHAUSTED', // system_error: io_error
   '42501': 'PERMISSION_DENIED',
   '08': 'CONNECTION_LOST', // connection_exception
   '57P01': 'CONNECTION_LOST', // admin_shutdown

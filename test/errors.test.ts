@@ -52,6 +52,7 @@ describe('An error of the driver', () => {
     expect(codeOf('40P01')).toBe('DEADLOCK');
     expect(codeOf('08006')).toBe('CONNECTION_LOST');
     expect(codeOf('23505')).toBe('DATABASE_ERROR');
+    expect(['53100', '53200', '58030'].map(codeOf)).toEqual(Array(3).fill('DATABASE_EXHAUSTED'));
   });
 
   it('names the refused field', () => {

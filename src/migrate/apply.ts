@@ -15,6 +15,7 @@ const cannotReplace = new Set([
 
 const notTheFilesFault = new Set<WhizbangErrorCode>([
   'CONNECTION_LOST',
+  'DATABASE_EXHAUSTED',
   'DEADLOCK',
   'PERMISSION_DENIED',
   'SERIALIZATION',

@@ -1,7 +1,7 @@
 import { type ConnectionPool, type Queryable, withPooledClient } from '../../connection.js';
 import type { Instance } from '../../coordinator/index.js';
 import { codeOf } from '../../database-error.js';
-import { WhizbangError } from '../../errors.js';
+import { WhizbangError, type WhizbangErrorCode } from '../../errors.js';
 import type { MessageId } from '../../message.js';
 import { retrying } from '../../retry.js';
 import type { SendOutcome, TransportMessage } from '../transport.js';
@@ -103,13 +103,16 @@ function allFailed(messages: readonly TransportMessage[], error: unknown): reado
 
 /** The database is not there, or cannot write for anybody: no fault of the message. */
 export function isOutage(error: unknown): boolean {
-  if (!(error instanceof WhizbangError)) return false;
-  const { sqlState } = error.details;
-  return (
-    ['CONNECTION_FAILED', 'CONNECTION_LOST', 'POOL_EXHAUSTED', 'READ_ONLY_DATABASE'].includes(error.code) ||
-    (typeof sqlState === 'string' && /^(53|58)/.test(sqlState)) // no disk, memory or connections left; a file system that fails
-  );
+  return error instanceof WhizbangError && outages.has(error.code);
 }
+
+const outages: ReadonlySet<WhizbangErrorCode> = new Set([
+  'CONNECTION_FAILED',
+  'CONNECTION_LOST',
+  'POOL_EXHAUSTED',
+  'READ_ONLY_DATABASE',
+  'DATABASE_EXHAUSTED',
+]);
 
 export function unavailable(error: unknown): WhizbangError {
   return new WhizbangError('TRANSPORT_UNAVAILABLE', {
