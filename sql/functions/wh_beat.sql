@@ -1,5 +1,6 @@
 -- Registers the instance, or writes its heartbeat. It never waits: when another call of the same instance is just
--- doing it, that one does it for both.
+-- doing it, that one does it for both. One that was removed as stale and comes back still works for the service that it had
+-- joined (wh_join_service), which is known by what it listens to: that stays until somebody else starts.
 -- Locks: its own row, skip locked; for the first registration an advisory lock, if it can be had.
 create or replace function wh_beat(
   p_is_registered boolean, p_instance_id uuid, p_service_name text, p_host_name text, p_process_id int, p_metadata jsonb,
@@ -21,9 +22,10 @@ begin
   elsif pg_try_advisory_xact_lock(hashtext('wh_service_instances'), hashtext(p_instance_id::text)) then
     insert into wh_service_instances
       (instance_id, service_name, host_name, process_id, metadata, partition_count, stale_threshold_seconds,
-       takes_outbox, takes_inbox)
+       takes_outbox, takes_inbox, has_joined)
     values (p_instance_id, p_service_name, p_host_name, p_process_id, p_metadata, p_partition_count, p_stale_threshold_seconds,
-      p_takes_outbox, p_takes_inbox)
+      p_takes_outbox, p_takes_inbox,
+      exists (select from wh_subscriptions s where s.instance_id = p_instance_id and s.subscribed_at > '-infinity'))
     on conflict do nothing;
   end if;
 end

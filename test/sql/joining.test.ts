@@ -55,6 +55,37 @@ describe('Joining', () => {
     await join(db.pool, renamed);
   });
 
+  it('outlasts a stall for which the instance was removed, if it listens', async ({ db, a, b, c }) => {
+    const [shop, sender, other] = [register(a, 'shop'), register(b, 'web'), register(c, 'billing')];
+    await call(db, shop);
+    await join(db.pool, shop);
+    await db.pool.query(`select wh_subscribe($1, array['shop'])`, [shop.id]);
+    await db.pool.query(
+      `update wh_service_instances set last_heartbeat_at = last_heartbeat_at - interval '1 day'`,
+    );
+    await call(db, sender);
+    const registered = async () =>
+      (await db.pool.query('select service_name, has_joined from wh_service_instances order by 1')).rows;
+    expect(await registered()).toEqual([{ service_name: 'web', has_joined: false }]);
+    await call(db, shop);
+    expect(await registered()).toEqual([
+      { service_name: 'shop', has_joined: true },
+      { service_name: 'web', has_joined: false },
+    ]);
+    await call(db, other);
+    await expect(join(db.pool, other)).rejects.toMatchObject(taken);
+  });
+
+  it('ends with a goodbye, also for one that is heard of again', async ({ db, a, b }) => {
+    const [shop, other] = [register(a, 'shop'), register(b, 'billing')];
+    await call(db, shop);
+    await join(db.pool, shop);
+    await db.pool.query(`select wh_subscribe($1, array['shop'])`, [shop.id]);
+    await db.pool.query('select deregister_instance($1)', [shop.id]);
+    for (const each of [shop, other]) await call(db, each);
+    await join(db.pool, other);
+  });
+
   it('of two at once lets the first one in', async ({ db, a, b }) => {
     const [shop, other] = [register(a, 'shop'), register(b, 'billing')];
     for (const each of [shop, other]) await call(db, each);
