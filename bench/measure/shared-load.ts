@@ -10,7 +10,7 @@ import type { BenchInstance } from '../work-batch.js';
 import { idsOf } from '../work-batch.js';
 
 /**
- * An instance that was given nothing pauses as a worker does that was woken in vain (src/work/work-loop.ts): at first for a
+ * An instance that was given nothing pauses as a worker does that was woken in vain (src/work/rest.ts): at first for a
  * moment, then for longer and longer, until it is given something again.
  */
 const longestPauseMs = 16;

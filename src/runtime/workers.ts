@@ -130,7 +130,7 @@ export class Workers<Tx> {
         : new Listener({
             connect: options.connectToListen,
             schema: options.schema,
-            onWake: (sleepsOn) => this.#loop.notified(sleepsOn),
+            onWake: () => this.#loop.notified(),
             onHint: () => this.#loop.hinted(),
             logger,
           });

@@ -15,19 +15,20 @@ export interface ListenerOptions {
   readonly connect: () => Promise<ListenClient>;
   /** Quoted. */
   readonly schema: string;
-  /** There is something to look for; `sleepsOn`: what comes later is notified too. */
-  readonly onWake: (sleepsOn: boolean) => void;
+  /** There is something to look for. */
+  readonly onWake: () => void;
   /** Something was stored, and another one keeps the watch. */
   readonly onHint: () => void;
   readonly logger: Logger;
 }
 
 /**
- * `asleep`: we keep the watch: whatever is committed from now on notifies us. `covered`: another one keeps it, and wakes us
- * when it has its hands full. `passed`: ours are full, and another one keeps it or was told. `busy`: a transaction is open
- * that has stored something and will not notify. `deaf`: there is no connection to hear with.
+ * `awake`: it has not asked to sleep since it was woken or connected. `asleep`: we keep the watch: whatever is committed from now
+ * on notifies us. `covered`: another one keeps it, and wakes us when it has its hands full. `passed`: ours are full, and another
+ * one keeps it or was told. `busy`: a transaction is open that has stored something and will not notify. `deaf`: there is no
+ * connection to hear with.
  */
-export type Sleep = 'asleep' | 'covered' | 'passed' | 'busy' | 'deaf';
+export type Sleep = 'awake' | 'asleep' | 'covered' | 'passed' | 'busy' | 'deaf';
 
 const answerMs = 5_000;
 const firstReconnectMs = 100;
@@ -46,7 +47,7 @@ export class Listener {
   #client: ListenClient | undefined;
   #closed = false;
   #pid = '';
-  #keepsWatch = false;
+  #sleep: Sleep = 'awake';
   /** Since we last rested. */
   #wasWoken = false;
   /** How often somebody called for us, or we let go of the watch. */
@@ -57,6 +58,10 @@ export class Listener {
 
   constructor(options: ListenerOptions) {
     this.#options = options;
+  }
+
+  get sleep(): Sleep {
+    return this.#sleep;
   }
 
   /** The first connection. A failure is logged and tried again in the background: polling goes on meanwhile. */
@@ -81,7 +86,8 @@ export class Listener {
       this.#reconnectMs = firstReconnectMs;
       if (this.#wasLost) logger.warn({}, 'LISTEN works again');
       this.#wasLost = false;
-      this.#options.onWake(false);
+      this.#sleep = 'awake';
+      this.#options.onWake();
     } catch (error) {
       await client?.end().catch(() => {}); // a borrowed one would never come back to its pool
       // Once per outage: it is tried for as long as it lasts.
@@ -99,20 +105,22 @@ export class Listener {
   }
 
   /** `isAble`: what is stored now could be begun at once. If not, the watch goes to one that is able, if such a one sleeps. */
-  async fallAsleep(isAble: boolean): Promise<Sleep> {
+  async fallAsleep(isAble: boolean): Promise<void> {
     const client = this.#client;
-    if (client === undefined) return 'deaf';
+    if (client === undefined) {
+      this.#sleep = 'deaf';
+      return;
+    }
     const turnsBefore = this.#turns;
     try {
       const { rows } = await ask(client, `select ${this.#options.schema}.wh_fall_asleep(${isAble}) as sleep`);
       const { sleep } = rows[0] as { sleep: Sleep };
       // The watch was passed to us in the meantime, or let go of, and nobody keeps it.
       const isOutdated = this.#turns > turnsBefore && sleep !== 'passed';
-      this.#keepsWatch = sleep === 'asleep' && !isOutdated;
-      return isOutdated ? 'busy' : sleep;
+      this.#sleep = isOutdated ? 'busy' : sleep;
     } catch {
       this.#lose(client);
-      return 'deaf';
+      this.#sleep = 'deaf';
     }
   }
 
@@ -124,8 +132,9 @@ export class Listener {
   /** Writers need not notify us any more. */
   wakeUp(): void {
     const client = this.#client;
-    if (client === undefined || !this.#keepsWatch) return;
-    this.#keepsWatch = false;
+    const keptWatch = this.#keepsWatch;
+    this.#sleep = 'awake';
+    if (client === undefined || !keptWatch) return;
     this.#turns++;
     ask(client, `select ${this.#options.schema}.wh_wake_up() as awake`).catch(() => this.#lose(client));
   }
@@ -139,6 +148,10 @@ export class Listener {
     await client?.end().catch(() => {});
   }
 
+  get #keepsWatch(): boolean {
+    return this.#sleep === 'asleep';
+  }
+
   #hear(client: ListenClient, payload: string): void {
     if (client !== this.#client) return;
     const isForUs = payload === 'all' || payload === this.#pid;
@@ -147,20 +160,20 @@ export class Listener {
     if (!isForUs && !(payload === '' && this.#keepsWatch)) return;
     // The first one finds us resting: we stay asleep, which saves two statements and a look. A second one finds us
     // awake: there is more to come, and nobody needs to tell us before we next fall asleep.
-    if (this.#wasWoken) this.wakeUp();
+    if (this.#wasWoken || !this.#keepsWatch) this.wakeUp();
     this.#wasWoken = true;
-    this.#options.onWake(this.#keepsWatch);
+    this.#options.onWake();
   }
 
   #lose(client: ListenClient): void {
     if (this.#client !== client) return;
     this.#client = undefined;
-    this.#keepsWatch = false;
+    this.#sleep = 'awake';
     client.end().catch(() => {});
     if (this.#closed) return;
     this.#options.logger.warn({}, 'The LISTEN connection was lost; polling until it is back');
     this.#wasLost = true;
-    this.#options.onWake(false);
+    this.#options.onWake();
     this.#reconnectLater();
   }
 

@@ -1,4 +1,4 @@
-// The loop under both workers: say what is done, ask for what there is room for, hand it to the lanes, sleep.
+// The loop under both workers: say what is done, ask for what there is room for, hand it to the lanes, rest.
 // In: outcomes that the lanes queue, wake-ups. Out: flushes of one strategy, one at a time; items to the lanes.
 // Called by the composition root. It never runs a handler, never talks to a broker, and never gives up: when the
 // database is away it tries again, for ever, and what has to be said stays queued.
@@ -7,7 +7,8 @@ import type { MessageId, WorkBatch } from '../message.js';
 import type { QueuedUnit, WorkCoordinatorStrategy } from '../strategies/index.js';
 import { outageFacts } from './describe-error.js';
 import type { Lane } from './lane.js';
-import type { Listener, Sleep } from './listener.js';
+import type { Listener } from './listener.js';
+import { Rest } from './rest.js';
 import { Signal } from './signal.js';
 
 export interface WorkLoopOptions {
@@ -27,39 +28,19 @@ export interface WorkLoopOptions {
 const sources: readonly Lane['source'][] = ['outbox', 'inbox'];
 const firstBackoffMs = 50;
 const longestBackoffMs = 2_000;
-/** Pauses between two tries to fall asleep, when somebody has a transaction open that has stored something. */
-const longestBusyPauseMs = 50;
-/** Woken so often in a row without finding anything: what is stored now cannot be had, so it can wait a little. */
-const vainWakesAllowed = 2;
-const longestVainPauseMs = 16;
-/** So long whoever keeps the watch has time to see to what was stored, before others look. */
-const hintMs = 100;
 const leaseCheckMs = 500;
-const firstPollMs = 100;
 
 export class WorkLoop {
   readonly #options: WorkLoopOptions;
   readonly #signal = new Signal();
+  readonly #rest: Rest;
   #reportsWait = false;
   /** The lanes in which something may be there to claim. */
   readonly #mayFind = new Set<Lane['source']>(sources);
-  /** `able`: it fell asleep when everything that may come could be begun at once. */
-  #sleep: { readonly kind: Sleep | 'awake'; readonly isAble: boolean } = awake;
-  /** Since the last look. */
-  #wasNotified = false;
-  /** Since it fell asleep. */
-  #wasTold = false;
   #stopping = false;
   #isIdle = false;
   #backoffMs = 0;
-  #vainWakes = 0;
   #awaySince = 0;
-  #vainPauseMs = 0;
-  #busyPauseMs = 0;
-  #pollIsDue = false;
-  #hintTimer: NodeJS.Timeout | undefined;
-  /** Grows to the poll interval while nothing happens: what somebody had locked at the last look is soon looked at again. */
-  #pollMs = firstPollMs;
   #asked = { outbox: 0, inbox: 0 };
   #handedOut = 0;
   #nextDueAt = Number.POSITIVE_INFINITY;
@@ -69,6 +50,7 @@ export class WorkLoop {
 
   constructor(options: WorkLoopOptions) {
     this.#options = options;
+    this.#rest = new Rest({ ...options, signal: this.#signal, msUntilDue: () => this.#msUntilDue() });
   }
 
   start(): void {
@@ -90,25 +72,15 @@ export class WorkLoop {
     this.#signal.set();
   }
 
-  /** `sleepsOn`: whatever is stored from now on notifies us again. */
-  notified(sleepsOn: boolean): void {
-    if (!sleepsOn) this.#sleep = awake;
-    this.#wasNotified = true;
-    this.#wasTold = true;
-    this.#pollMs = firstPollMs;
+  /** Something was stored, or may have been. */
+  notified(): void {
+    this.#rest.notified();
     this.wake();
   }
 
-  /** Something was stored, and another one keeps the watch. It may be stuck: a look soon, but not for every message. */
+  /** Something was stored, and another one keeps the watch. */
   hinted(): void {
-    this.#hintTimer ??= setTimeout(
-      () => {
-        this.#hintTimer = undefined;
-        this.#pollIsDue = true;
-        this.#signal.set();
-      },
-      hintMs * (1 + Math.random()),
-    ).unref();
+    this.#rest.hinted();
   }
 
   /** Something becomes due after this time: a retry that this instance has reported. */
@@ -142,9 +114,7 @@ export class WorkLoop {
         sentAt,
       );
       this.#handedOut += items.length;
-      this.#vainWakes = 0;
-      this.#vainPauseMs = 0;
-      this.#pollMs = firstPollMs;
+      this.#rest.found();
       this.#nowIdle(false);
       // As much as was asked for: there may be more.
       if (items.length >= this.#asked[lane.source]) this.#lookIn([lane.source]);
@@ -157,7 +127,7 @@ export class WorkLoop {
     this.#signal.set();
     await this.#ended;
     clearInterval(this.#leaseTimer);
-    clearTimeout(this.#hintTimer);
+    this.#rest.stop();
   }
 
   async #run(): Promise<void> {
@@ -169,7 +139,7 @@ export class WorkLoop {
       }
       if (this.#backoffMs > 0) await this.#pause(this.#backoffMs);
       else if (this.#reportsWait || this.#renewalIsDue(now) || this.#claimIsDue()) await this.#call(now);
-      else await this.#rest();
+      else if (await this.#rest.untilWoken()) this.#lookIn(sources);
     }
   }
 
@@ -191,7 +161,7 @@ export class WorkLoop {
     const renewal = this.#renewalIsDue(now) ? this.#queueRenewal(now) : undefined;
     const handedOutBefore = this.#handedOut;
     const looks = this.#claimIsDue();
-    if (looks && this.#wasNotified) this.#countWake();
+    if (looks) this.#rest.looks();
     this.#reportsWait = false;
     this.#mayFind.clear();
     try {
@@ -219,13 +189,6 @@ export class WorkLoop {
     }
   }
 
-  /** In vain, until something is handed out. */
-  #countWake(): void {
-    this.#wasNotified = false;
-    const tooMany = ++this.#vainWakes - vainWakesAllowed;
-    if (tooMany > 0) this.#vainPauseMs = Math.min(2 ** (tooMany - 1), longestVainPauseMs);
-  }
-
   #queueRenewal(now: number): Renewal | undefined {
     const { strategy, lanes, renewSeconds } = this.#options;
     this.#renewedAt = now;
@@ -249,69 +212,16 @@ export class WorkLoop {
     this.#options.onReachable(true);
   }
 
-  /** Falls asleep, looks once more, and then waits to be woken, for the next retry, or for the next poll. */
-  async #rest(): Promise<void> {
-    const { listener, lanes, pollIntervalMs } = this.#options;
-    const isFull = !lanes.some((lane) => lane.wantsMore());
-    const isAble = lanes.every((lane) => lane.spare() > 0);
-    if (listener !== undefined) {
-      if (this.#vainPauseMs > 0) return this.#pauseAfterVainWakes(listener);
-      if (this.#busyPauseMs > 0 && !isFull && (await this.#wait(this.#busyPauseMs))) return;
-      if (this.#hasToFallAsleep(isAble, isFull)) return this.#fallAsleep(listener, isAble);
-      listener.rest();
-    }
-    const isWoken = !this.#pollIsDue && (await this.#wait(Math.min(this.#pollMs, pollIntervalMs)));
-    if (isWoken && !this.#pollIsDue) return;
-    this.#pollIsDue = false;
-    this.#pollMs = Math.min(this.#pollMs * 2, pollIntervalMs);
-    if (isFull) return;
-    // Whoever covered us may be gone. The poll is the look after falling asleep, so that it is one call and not two.
-    if (listener !== undefined) await this.#fallAsleep(listener, isAble);
-    this.#lookIn(sources);
-  }
-
-  #hasToFallAsleep(isAble: boolean, isFull: boolean): boolean {
-    const { kind, isAble: wasAble } = this.#sleep;
-    if (kind === 'deaf') return false; // it polls
-    if (kind === 'awake' || kind === 'busy') return !isFull;
-    if (kind === 'passed') return isAble;
-    if (isAble) return !wasAble;
-    // Another one may be able by now: it tries again to pass the watch on, when something was stored.
-    return wasAble || this.#wasTold;
-  }
-
-  async #fallAsleep(listener: Listener, isAble: boolean): Promise<void> {
-    const before = this.#sleep;
-    const kind = await listener.fallAsleep(isAble);
-    this.#wasTold = false;
-    this.#sleep = { kind, isAble };
-    this.#busyPauseMs =
-      kind === 'busy' ? Math.min(Math.max(this.#busyPauseMs * 2, 1), longestBusyPauseMs) : 0;
-    // Asleep all the time: there is nothing that it was not told of. Passed: that one looks.
-    if (kind === 'deaf' || kind === 'passed' || (kind === 'asleep' && before.kind === 'asleep')) return;
-    this.#lookIn(sources);
-  }
-
-  /** Nobody notifies us meanwhile; what happens here ends it. */
-  async #pauseAfterVainWakes(listener: Listener): Promise<void> {
-    const ms = this.#vainPauseMs;
-    this.#vainPauseMs = 0;
-    listener.wakeUp();
-    this.#sleep = awake;
-    await this.#wait(ms);
-  }
-
   #lookIn(lanes: readonly Lane['source'][]): void {
     for (const lane of lanes) this.#mayFind.add(lane);
   }
 
-  async #wait(timeoutMs: number): Promise<boolean> {
-    const now = performance.now();
-    const untilRenewal =
-      this.#heldCount() > 0 ? this.#renewedAt + this.#options.renewSeconds * 1000 - now : timeoutMs;
-    const untilDue = this.#nextDueAt - now;
-    const ms = Math.max(Math.min(timeoutMs, untilRenewal, untilDue), 1);
-    return (await this.#signal.wait(ms)) || ms < timeoutMs;
+  /** Until a renewal, or a retry that was reported. */
+  #msUntilDue(): number {
+    const { renewSeconds } = this.#options;
+    const renewalAt =
+      this.#heldCount() > 0 ? this.#renewedAt + renewSeconds * 1000 : Number.POSITIVE_INFINITY;
+    return Math.min(renewalAt, this.#nextDueAt) - performance.now();
   }
 
   async #pause(ms: number): Promise<void> {
@@ -342,8 +252,6 @@ export class WorkLoop {
     this.#options.onIdle(isIdle);
   }
 }
-
-const awake = { kind: 'awake', isAble: true } as const;
 
 /** What a renewal asks for, by lane. */
 interface Renewal {
