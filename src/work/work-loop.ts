@@ -3,9 +3,10 @@
 // Called by the composition root. It never runs a handler, never talks to a broker, and never gives up: when the
 // database is away it tries again, for ever, and what has to be said stays queued.
 import type { Logger } from '../logger.js';
-import type { MessageId, WorkBatch } from '../message.js';
-import type { QueuedUnit, WorkCoordinatorStrategy } from '../strategies/index.js';
+import type { WorkBatch } from '../message.js';
+import type { WorkCoordinatorStrategy } from '../strategies/index.js';
 import { outageFacts } from './describe-error.js';
+import { HeldLeases } from './held-leases.js';
 import type { Lane } from './lane.js';
 import type { Listener } from './listener.js';
 import { Rest } from './rest.js';
@@ -28,12 +29,12 @@ export interface WorkLoopOptions {
 const sources: readonly Lane['source'][] = ['outbox', 'inbox'];
 const firstBackoffMs = 50;
 const longestBackoffMs = 2_000;
-const leaseCheckMs = 500;
 
 export class WorkLoop {
   readonly #options: WorkLoopOptions;
   readonly #signal = new Signal();
   readonly #rest: Rest;
+  readonly #leases: HeldLeases;
   #reportsWait = false;
   /** The lanes in which something may be there to claim. */
   readonly #mayFind = new Set<Lane['source']>(sources);
@@ -44,18 +45,16 @@ export class WorkLoop {
   #asked = { outbox: 0, inbox: 0 };
   #handedOut = 0;
   #nextDueAt = Number.POSITIVE_INFINITY;
-  #renewedAt = performance.now();
   #ended: Promise<void> = Promise.resolve();
-  #leaseTimer: NodeJS.Timeout | undefined;
 
   constructor(options: WorkLoopOptions) {
     this.#options = options;
+    this.#leases = new HeldLeases(options);
     this.#rest = new Rest({ ...options, signal: this.#signal, msUntilDue: () => this.#msUntilDue() });
   }
 
   start(): void {
-    this.#leaseTimer = setInterval(() => this.#dropExpired(), leaseCheckMs);
-    this.#leaseTimer.unref();
+    this.#leases.start();
     this.#ended = this.#run();
   }
 
@@ -126,7 +125,7 @@ export class WorkLoop {
     this.#stopping = true;
     this.#signal.set();
     await this.#ended;
-    clearInterval(this.#leaseTimer);
+    this.#leases.stop();
     this.#rest.stop();
   }
 
@@ -138,27 +137,23 @@ export class WorkLoop {
         this.#lookIn(sources);
       }
       if (this.#backoffMs > 0) await this.#pause(this.#backoffMs);
-      else if (this.#reportsWait || this.#renewalIsDue(now) || this.#claimIsDue()) await this.#call(now);
+      else if (this.#callIsDue(now)) await this.#call(now);
       else if (await this.#rest.untilWoken()) this.#lookIn(sources);
     }
+  }
+
+  #callIsDue(now: number): boolean {
+    return this.#reportsWait || now >= this.#leases.renewalAt || this.#claimIsDue();
   }
 
   #claimIsDue(): boolean {
     return this.#options.lanes.some((lane) => this.#mayFind.has(lane.source) && lane.wantsMore());
   }
 
-  #renewalIsDue(now: number): boolean {
-    return now - this.#renewedAt >= this.#options.renewSeconds * 1000 && this.#heldCount() > 0;
-  }
-
-  #heldCount(): number {
-    return this.#options.lanes.reduce((count, lane) => count + lane.heldCount, 0);
-  }
-
   async #call(now: number): Promise<void> {
     const { strategy, logger } = this.#options;
-    this.#dropExpired(); // before anything of it could be handed out to us again
-    const renewal = this.#renewalIsDue(now) ? this.#queueRenewal(now) : undefined;
+    this.#leases.dropExpired(); // before anything of it could be handed out to us again
+    const renewal = this.#leases.queueRenewal(now);
     const handedOutBefore = this.#handedOut;
     const looks = this.#claimIsDue();
     if (looks) this.#rest.looks();
@@ -166,15 +161,12 @@ export class WorkLoop {
     this.#mayFind.clear();
     try {
       const { leaseLost } = await strategy.flush();
-      for (const { lane, ids } of renewal?.renewed ?? []) {
-        for (const { source, messageId } of leaseLost) if (source === lane.source) ids.delete(messageId);
-        lane.leases.renewed(ids, now);
-      }
+      renewal?.done(leaseLost);
       this.#reached();
       const foundNothing = looks && this.#handedOut === handedOutBefore;
-      if (foundNothing && this.#heldCount() === 0 && !this.#reportsWait) this.#nowIdle(true);
+      if (foundNothing && this.#leases.count === 0 && !this.#reportsWait) this.#nowIdle(true);
     } catch (error) {
-      renewal?.unit.withdraw();
+      renewal?.withdraw();
       this.#reportsWait = true;
       this.#lookIn(sources);
       if (this.#backoffMs === 0) {
@@ -187,20 +179,6 @@ export class WorkLoop {
       }
       this.#backoffMs = Math.min(Math.max(this.#backoffMs * 2, firstBackoffMs), longestBackoffMs);
     }
-  }
-
-  #queueRenewal(now: number): Renewal | undefined {
-    const { strategy, lanes, renewSeconds } = this.#options;
-    this.#renewedAt = now;
-    const renewed = lanes.map((lane) => ({ lane, ids: dueForRenewal(lane, renewSeconds) }));
-    if (renewed.every(({ ids }) => ids.size === 0)) return undefined;
-    const idsOf = (source: Lane['source']) =>
-      renewed.flatMap(({ lane, ids }) => (lane.source === source ? [...ids] : []));
-    const unit = strategy.queue({
-      renewOutboxLeaseIds: idsOf('outbox'),
-      renewInboxLeaseIds: idsOf('inbox'),
-    });
-    return { renewed, unit };
   }
 
   #reached(): void {
@@ -218,10 +196,7 @@ export class WorkLoop {
 
   /** Until a renewal, or a retry that was reported. */
   #msUntilDue(): number {
-    const { renewSeconds } = this.#options;
-    const renewalAt =
-      this.#heldCount() > 0 ? this.#renewedAt + renewSeconds * 1000 : Number.POSITIVE_INFINITY;
-    return Math.min(renewalAt, this.#nextDueAt) - performance.now();
+    return Math.min(this.#leases.renewalAt, this.#nextDueAt) - performance.now();
   }
 
   async #pause(ms: number): Promise<void> {
@@ -229,40 +204,9 @@ export class WorkLoop {
     await this.#call(performance.now());
   }
 
-  /** The process was stopped, its event loop blocked or the database away for so long that others may have these. */
-  #dropExpired(): void {
-    const { lanes, logger } = this.#options;
-    for (const lane of lanes) {
-      const expired = lane.leases.expired();
-      if (expired.length === 0) continue;
-      for (const id of expired) lane.leases.drop(id);
-      const ids = lane.forget(expired);
-      if (ids.length === 0) continue;
-      logger.warn(
-        { source: lane.source, count: ids.length },
-        'Leases ran out before they could be renewed: the event loop was blocked, the process stopped, or PostgreSQL away',
-      );
-      this.#options.onLeaseLost(lane.source, ids);
-    }
-  }
-
   #nowIdle(isIdle: boolean): void {
     if (this.#isIdle === isIdle) return;
     this.#isIdle = isIdle;
     this.#options.onIdle(isIdle);
   }
-}
-
-/** What a renewal asks for, by lane. */
-interface Renewal {
-  readonly renewed: readonly { readonly lane: Lane; readonly ids: Set<MessageId> }[];
-  readonly unit: QueuedUnit;
-}
-
-/** A stream that is just being settled is left for next time, unless its lease is getting old. */
-function dueForRenewal(lane: Lane, renewSeconds: number): Set<MessageId> {
-  const urgent = new Set(lane.leases.dueForRenewal(renewSeconds * 1.5));
-  const due = new Set(lane.leases.dueForRenewal(renewSeconds / 2));
-  const renewable = new Set(lane.renewableIds());
-  return new Set(lane.heldIds().filter((id) => due.has(id) && (renewable.has(id) || urgent.has(id))));
 }
