@@ -2,7 +2,8 @@
 // as it hands out, stores or is told, never a table, never a whole index.
 import type pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import type { TestDatabase } from '../support/database.js';
+import { createDatabaseOnOwnServer } from '../support/own-server.js';
 import { type Instance, instance, lanes } from '../support/work.js';
 import { analyze, backlogTables, emptyBacklog, fillBacklog, truncateBacklog } from './backlog.js';
 import { type Captured, capture, type Scan } from './captured-plans.js';
@@ -20,7 +21,7 @@ let a: Instance;
 let leadingColumns: Map<string, string>;
 
 beforeAll(async () => {
-  db = await createTestDatabase();
+  db = await createDatabaseOnOwnServer();
   client = await db.connect();
   a = instance(db, 'a').over(client).with({ p_max_outbox_items: 0, p_max_inbox_items: 0 });
   const { rows } = await db.pool.query<{ index: string; leading: string }>(
@@ -88,7 +89,7 @@ const states: State[] = [
 ];
 
 describe.each(states.map((state) => [state.name, state] as const))('%s', (_, { empty, prepare }) => {
-  beforeAll(prepare, 180_000);
+  beforeAll(prepare);
   beforeEach(async () => {
     if (empty) await emptyBacklog(db);
   });

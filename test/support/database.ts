@@ -26,8 +26,17 @@ export async function createTestDatabase(options: TestDatabaseOptions = {}): Pro
   const template = options.template === 'empty' ? 'template0' : migrated;
   const name = `${migrated}_${process.pid}_${++created}`;
   await admin.query(`create database ${name} template ${template} strategy file_copy`);
+  return openTestDatabase(name, databaseUrl(inject('serverUrl'), name), async () => {
+    await admin.query(`drop database if exists ${name} with (force)`);
+  });
+}
 
-  const connectionString = databaseUrl(inject('serverUrl'), name);
+/** `end` ends every connection that is left. */
+export function openTestDatabase(
+  name: string,
+  connectionString: string,
+  end: () => Promise<void>,
+): TestDatabase {
   const pool = new pg.Pool({ connectionString, max: 20 });
   const clients: pg.Client[] = [];
   // Dropping with force ends connections that are still open. That is no error of the test.
@@ -36,7 +45,7 @@ export async function createTestDatabase(options: TestDatabaseOptions = {}): Pro
   const drop = async (): Promise<void> => {
     await Promise.all(clients.map((client) => client.end().catch(() => undefined)));
     const ended = pool.end();
-    await admin.query(`drop database if exists ${name} with (force)`);
+    await end();
     await ended;
   };
   return {
