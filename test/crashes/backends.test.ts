@@ -29,18 +29,16 @@ describe('Connections that PostgreSQL ends, again and again, under load', () => 
     const connectionString = `${db.connectionString}?application_name=instance`;
     await using one = await startProcess({ connectionString, name: 'one', handlerMs: 5 });
     await using two = await startProcess({ connectionString, name: 'two', handlerMs: 5 });
-    let terminated = 0;
     for (let round = 1; round <= 15; round++) {
       await orders.place(2);
       await orders.untilHandled(orders.effectCount / 4);
-      terminated += await terminateBackends(db);
+      await eventually(async () => expect(await terminateBackends(db)).toBeGreaterThan(2));
       await pause(50);
     }
-    expect(terminated).toBeGreaterThan(30);
     await orders.expectFaultless();
     expect([one.hasEnded, two.hasEnded]).toEqual([false, false]);
     await eventually(async () => expect(await listeningCount(db)).toBe(2));
     for (const instance of [one, two]) instance.signal('SIGTERM');
     expect(await Promise.all([one.ended, two.ended])).toEqual([0, 0]);
-  }, 60_000);
+  });
 });

@@ -42,18 +42,14 @@ describe.concurrent('A handler whose connection breaks', () => {
     ['insert into effects', /^insert into effects/],
     ['the completion', callWith('inboxCompletions', 'newOutboxMessages')],
     ['commit', /^commit/],
-  ])(
-    'at the statement "%s" is run again, and no attempt is used up',
-    async (_, statement) => {
-      await using strict = await strictShop();
-      const orders = await Orders.of(strict.db.pool, 1);
-      const cut = strict.proxy.loseQuestion(statement);
-      await orders.place(3);
-      await cut;
-      await orders.expectFaultless();
-    },
-    60_000,
-  );
+  ])('at the statement "%s" is run again, and no attempt is used up', async (_, statement) => {
+    await using strict = await strictShop();
+    const orders = await Orders.of(strict.db.pool, 1);
+    const cut = strict.proxy.loseQuestion(statement);
+    await orders.place(3);
+    await cut;
+    await orders.expectFaultless();
+  });
 
   it('every time, is not run for ever: then it counts', async () => {
     await using strict = await strictShop();
@@ -72,5 +68,5 @@ describe.concurrent('A handler whose connection breaks', () => {
     isOver = true;
     await shop.send(PlaceOrder({ orderId: 'order-0', step: 2 })); // the last loss
     await breaking;
-  }, 60_000);
+  });
 });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createTestDatabase } from '../support/database.js';
+import { endLeases } from './end-leases.js';
 import { Orders } from './orders.js';
 import { startProcess } from './process.js';
 import { createShop } from './shop.js';
@@ -7,23 +8,20 @@ import { createShop } from './shop.js';
 const steps = ['starting', 'begun', 'handled', 'settled', 'committed'];
 
 describe.concurrent('A process that is killed while it handles a message', () => {
-  it.each(steps)(
-    'at the step "%s": another goes on, once and in order',
-    async (step) => {
-      await using db = await createTestDatabase();
-      const orders = await Orders.of(db.pool, 3);
-      const { connectionString } = db;
-      const accident = { step, nth: 4, signal: 'SIGKILL' } as const;
-      await using victim = await startProcess({ connectionString, name: 'victim', accident });
-      await orders.place(5);
-      expect(await victim.ended).toBe('SIGKILL');
+  it.each(steps)('at the step "%s": another goes on, once and in order', async (step) => {
+    await using db = await createTestDatabase();
+    const orders = await Orders.of(db.pool, 3);
+    const { connectionString } = db;
+    const accident = { step, nth: 4, signal: 'SIGKILL' } as const;
+    await using victim = await startProcess({ connectionString, name: 'victim', leases: 'long', accident });
+    await orders.place(5);
+    expect(await victim.ended).toBe('SIGKILL');
+    await endLeases(db.pool);
 
-      await using survivor = createShop({ connectionString }, { name: 'survivor' });
-      await survivor.start();
-      await orders.expectFaultless();
-      const effects = await orders.effects();
-      expect(new Set(effects.map(({ instance }) => instance))).toEqual(new Set(['victim', 'survivor']));
-    },
-    60_000,
-  );
+    await using survivor = createShop({ connectionString }, { name: 'survivor' });
+    await survivor.start();
+    await orders.expectFaultless();
+    const effects = await orders.effects();
+    expect(new Set(effects.map(({ instance }) => instance))).toEqual(new Set(['victim', 'survivor']));
+  });
 });

@@ -6,9 +6,6 @@ import { eventually } from '../support/eventually.js';
 import { type Effect, faultless, judge } from './judge.js';
 import { effectsTable, PlaceOrder, receptorNames } from './shop.js';
 
-/** Long: the machine may have much else to do. Nothing here waits longer than it has to. */
-const patienceMs = 40_000;
-
 /** The orders of a test: so many streams of so many steps, sent in a transaction, and what became of them. */
 export class Orders {
   readonly #pool: pg.Pool;
@@ -70,10 +67,7 @@ export class Orders {
 
   /** Waits until there are so many effects: the middle of the work, for a test that breaks something there. */
   async untilHandled(effectCount: number): Promise<void> {
-    await eventually(
-      async () => expect((await this.effects()).length).toBeGreaterThanOrEqual(effectCount),
-      patienceMs,
-    );
+    await eventually(async () => expect((await this.effects()).length).toBeGreaterThanOrEqual(effectCount));
   }
 
   async verdict() {
@@ -83,9 +77,9 @@ export class Orders {
 
   /** Everything was handled, once and in order, and nothing is left behind in any table. */
   async expectFaultless(): Promise<void> {
-    await eventually(async () => expect((await this.verdict()).lost).toEqual([]), patienceMs);
+    await eventually(async () => expect((await this.verdict()).lost).toEqual([]));
     // What is still to be handled is what could double: first let everything come to rest.
-    await eventually(async () => expect(await this.#left()).toEqual([]), patienceMs);
+    await eventually(async () => expect(await this.#left()).toEqual([]));
     expect(await this.verdict()).toEqual(faultless);
   }
 

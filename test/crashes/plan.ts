@@ -10,6 +10,8 @@ export interface Plan {
   readonly accident?: Accident;
   readonly handlerMs?: number;
   readonly concurrency?: number;
+  /** Default: `short`. */
+  readonly leases?: 'short' | 'long';
   /** The receptors of the event, when there are several. */
   readonly noting?: readonly string[];
   /** Sends through the broker at this port instead of through PostgreSQL. */

@@ -8,7 +8,7 @@ import { accidentAt } from './accident.js';
 import { brokerTransport } from './broker-transport.js';
 import { callWith } from './call-with.js';
 import type { Plan } from './plan.js';
-import { createShop, PlaceOrder, shortLeases } from './shop.js';
+import { createShop, longLeases, PlaceOrder, shortLeases } from './shop.js';
 
 const plan = JSON.parse(process.argv[2] as string) as Plan;
 const pass = accidentAt(plan.accident);
@@ -83,7 +83,7 @@ watchCalls(pool);
 const options = {
   pool,
   logger,
-  ...shortLeases,
+  ...(plan.leases === 'long' ? longLeases : shortLeases),
   concurrency: plan.concurrency ?? 4,
   transport: watchSending(
     plan.brokerPort === undefined ? postgresTransport() : brokerTransport(plan.brokerPort, pass),

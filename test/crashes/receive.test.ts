@@ -25,6 +25,5 @@ describe.concurrent('A process that is killed while it receives from a broker', 
       await survivor.start();
       await orders.expectFaultless();
     },
-    60_000,
   );
 });

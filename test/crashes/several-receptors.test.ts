@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { endLeases } from './end-leases.js';
 import { Orders } from './orders.js';
 import { startProcess } from './process.js';
 import { createShop } from './shop.js';
@@ -10,8 +11,14 @@ const noting = ['note', 'ship', 'bill'];
 async function withAccident(db: TestDatabase, step: string, nth: number, signal: 'SIGKILL' | 'SIGSTOP') {
   const orders = await Orders.of(db.pool, 3, db.pool, ['place', ...noting]);
   const accident = { type: 'OrderPlaced', step, nth, signal };
-  const plan = { connectionString: db.connectionString, name: 'victim', concurrency: 1, noting, accident };
-  const victim = await startProcess(plan);
+  const victim = await startProcess({
+    connectionString: db.connectionString,
+    name: 'victim',
+    concurrency: 1,
+    noting,
+    accident,
+    leases: signal === 'SIGKILL' ? 'long' : 'short',
+  });
   await orders.place(3);
   return { orders, victim };
 }
@@ -41,11 +48,11 @@ describe.concurrent('A process that is killed between two receptors of one event
       await using _victim = victim;
       expect(await victim.ended).toBe('SIGKILL');
       expect(await notedBy(orders, 'victim')).toEqual(done);
+      await endLeases(db.pool);
       await using shop = heir(db);
       await shop.start();
       await orders.expectFaultless();
     },
-    60_000,
   );
 });
 
@@ -70,6 +77,5 @@ describe.concurrent('A process that stands still between two receptors of one ev
       expect(await victim.ended).toBe(0);
       await orders.expectFaultless();
     },
-    60_000,
   );
 });

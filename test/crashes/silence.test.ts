@@ -17,7 +17,7 @@ describe.concurrent('Connections over which nothing comes any more, without an e
     await orders.place(2);
     await orders.expectFaultless();
     expect(shop.readiness.database).toBe(true);
-  }, 120_000);
+  });
 
   it('are given up also when they were never answered: the network was down while they were opened', async () => {
     await using db = await createTestDatabase();
@@ -38,5 +38,5 @@ describe.concurrent('Connections over which nothing comes any more, without an e
     outage.end();
     await orders.expectFaultless();
     expect(shop.readiness.database).toBe(true);
-  }, 120_000);
+  });
 });

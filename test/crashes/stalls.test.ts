@@ -37,7 +37,6 @@ describe.concurrent('A process that is stopped for longer than its lease', () =>
       expect(await stalled.ended).toBe(0);
       await orders.expectFaultless();
     },
-    60_000,
   );
 
   it('before its commit loses its stream too where PostgreSQL is told to be more patient with idle transactions', async () => {
@@ -50,5 +49,5 @@ describe.concurrent('A process that is stopped for longer than its lease', () =>
     stalled.signal('SIGCONT');
     await orders.place(2);
     await orders.expectFaultless();
-  }, 60_000);
+  });
 });

@@ -20,7 +20,7 @@ describe.concurrent('An instance that is told to stop in the middle of its work,
     await using second = createShop({ connectionString: db.connectionString });
     await second.start();
     await orders.expectFaultless();
-  }, 60_000);
+  });
 
   it('answers nothing, ends in its time, and another goes on where it was', async () => {
     await using db = await createTestDatabase();
@@ -36,5 +36,5 @@ describe.concurrent('An instance that is told to stop in the middle of its work,
     await using second = createShop({ connectionString: db.connectionString });
     await second.start();
     await orders.expectFaultless();
-  }, 60_000);
+  });
 });
