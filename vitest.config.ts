@@ -7,7 +7,8 @@ export default defineConfig({
     reporters: ['default', './test/support/plain-line-reporter.ts'],
     pool: 'forks',
     maxWorkers: 2,
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    // Long: the machine may have much else to do. Nothing waits longer than it has to.
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
   },
 });

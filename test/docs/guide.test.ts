@@ -29,11 +29,11 @@ describe.each(pages)('The page %s', (name) => {
 });
 
 describe('The pages of the guide', () => {
-  it('compile without an annotation that they do not show', { timeout: 180_000 }, () => {
+  it('compile without an annotation that they do not show', () => {
     expect(complaintsAbout(Object.fromEntries(pages.map((name) => [name, programOf(name)])))).toEqual([]);
   });
 
-  it('would be caught with a payload of the wrong type', { timeout: 180_000 }, () => {
+  it('would be caught with a payload of the wrong type', () => {
     const wrong = programOf('sending').replace('cents: 350', "cents: 'three fifty'");
     expect(complaintsAbout({ sending: wrong })).not.toEqual([]);
   });

@@ -54,7 +54,7 @@ describe('The guide to receptors', () => {
     expect((await db.pool.query('select 1 from wh_inbox')).rows).toEqual([]);
   });
 
-  it('compiles without an annotation that it does not show', { timeout: 180_000 }, () => {
+  it('compiles without an annotation that it does not show', () => {
     const checked = programs.map(({ heading, program }) => [
       heading,
       program.replaceAll("'./generated/", `'${folder}/generated/`).replaceAll("client.js'", "client.ts'"),

@@ -6,9 +6,10 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import pg from 'pg';
-import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { type EmbeddedPostgresOptions, startEmbeddedPostgres } from '../../src/embedded/index.js';
 import { isProcessAlive } from '../../src/embedded/owner.js';
+import { eventually } from '../support/eventually.js';
 import { memoryFolder } from '../support/memory-folder.js';
 
 const program = fileURLToPath(new URL('./launcher-program.ts', import.meta.url));
@@ -73,17 +74,15 @@ describe('when the process that started it dies', () => {
   it('the server stops and its temporary data is removed, even after SIGKILL', async () => {
     const launched = await launch({ tempDir: folder });
     await kill(launched);
-    await vi.waitFor(() => expect(isProcessAlive(launched.serverPid)).toBe(false), { timeout: 10_000 });
-    await vi.waitFor(() => expect(stat(launched.dataDir)).rejects.toMatchObject({ code: 'ENOENT' }), {
-      timeout: 10_000,
-    });
+    await eventually(() => expect(isProcessAlive(launched.serverPid)).toBe(false));
+    await eventually(() => expect(stat(launched.dataDir)).rejects.toMatchObject({ code: 'ENOENT' }));
   });
 
   it('an application still has its database while it ends after a Ctrl-C', async () => {
     const launched = await launch({ tempDir: folder });
     process.kill(-(launched.child.pid ?? 0), 'SIGINT');
     expect(await launched.lines.next()).toMatchObject({ value: '{"answer":42}' });
-    await vi.waitFor(() => expect(isProcessAlive(launched.serverPid)).toBe(false), { timeout: 10_000 });
+    await eventually(() => expect(isProcessAlive(launched.serverPid)).toBe(false));
   });
 
   it('the next start on its folder takes over the orphaned server and keeps the data', async () => {

@@ -43,7 +43,7 @@ async function schemasOf(db: TestDatabase): Promise<unknown[]> {
   return rows;
 }
 
-describe('The demo', { timeout: 120_000 }, () => {
+describe('The demo', () => {
   it('finds everything as promised with one instance killed and one stalled, and leaves nothing behind', async () => {
     await using db = await createTestDatabase({ template: 'empty' });
     const demo = startDemo(db, ['--messages', '400', '--streams', '40', '--seed', '5']);
@@ -68,7 +68,7 @@ describe('The demo', { timeout: 120_000 }, () => {
   it('ends with all its processes and schemas at a Ctrl-C', async () => {
     await using db = await createTestDatabase({ template: 'empty' });
     const demo = startDemo(db, ['--messages', '1000', '--streams', '40']);
-    await eventually(() => expect(demo.output()).toMatch(/handled [1-9]/), 60_000);
+    await eventually(() => expect(demo.output()).toMatch(/handled [1-9]/));
     demo.child.kill('SIGINT');
     expect(await demo.exitCode()).toBe(130);
     expect(demo.output()).toMatch(/Stopped before the end\.\n$/);
@@ -80,7 +80,7 @@ describe('The demo', { timeout: 120_000 }, () => {
   it('leaves no process behind when it is killed itself, not even the stalled one', async () => {
     await using db = await createTestDatabase({ template: 'empty' });
     const demo = startDemo(db, ['--messages', '400', '--streams', '40']);
-    await eventually(() => expect(demo.output()).toContain('stalled with SIGSTOP'), 60_000);
+    await eventually(() => expect(demo.output()).toContain('stalled with SIGSTOP'));
     demo.child.kill('SIGKILL');
     await demo.exitCode();
     await eventually(() => expect(demo.pids().filter(isProcessAlive)).toEqual([]));

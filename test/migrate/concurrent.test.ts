@@ -29,7 +29,7 @@ describe('Twenty migrators at once', () => {
     expect(await installedTwice(db.pool)).toEqual([]);
   });
 
-  it('do so from twenty processes too', { timeout: 120_000 }, async () => {
+  it('do so from twenty processes too', { timeout: 600_000 }, async () => {
     const gate = await closeGate(db);
     const running = migrators.map(() => runCli(['migrate'], { DATABASE_URL: db.connectionString }));
     await gate.waiting(20);

@@ -1,6 +1,7 @@
 // Calls that store into a stream, in a transaction that stays open, while others finish, fail and claim in it.
 // What they hold back must be found when they end, and must hold nobody up before.
 import { describe, expect } from 'vitest';
+import { eventually } from '../support/eventually.js';
 import { openSession, waitUntilBlocked } from '../support/sessions.js';
 import { ids, it, lanes, message, type NewMessage, outbox, stream, streams } from '../support/work.js';
 import { begin, impatient, noRoom, takeover } from './transactions.js';
@@ -22,7 +23,7 @@ describe.each(lanes)('in the $source', (lane) => {
     await c.over(await impatient(db)).call(lane.stores({ ...late, scheduled_for: inAnHour() }));
     await a.over(await impatient(db)).call(lane.completes([first]), noRoom);
     await writer.query('commit');
-    await expect.poll(async () => ids(await c.call(takeover))).toEqual(ids([early]));
+    await eventually(async () => expect(ids(await c.call(takeover))).toEqual(ids([early])));
   });
 
   it('a message does not wait for the retry of a later one that was handed out meanwhile', async ({
@@ -41,7 +42,7 @@ describe.each(lanes)('in the $source', (lane) => {
     const passed = await c.over(await impatient(db)).call(takeover);
     await c.call(lane.fails(passed, { retry_after_seconds: 3600 }), noRoom);
     await writer.query('commit');
-    await expect.poll(async () => ids(await c.call(takeover)).slice(0, 1)).toEqual(ids([early]));
+    await eventually(async () => expect(ids(await c.call(takeover)).slice(0, 1)).toEqual(ids([early])));
   });
 
   it('streams that only an open transaction has messages in do not keep other work from its turn', async ({
@@ -61,7 +62,9 @@ describe.each(lanes)('in the $source', (lane) => {
     const other = message();
     await lane.insertPlain(db.pool, other);
     const worker = c.over(await impatient(db));
-    await expect.poll(async () => ids(await worker.call(takeover, lane.room(5)))).toEqual(ids([other]));
+    await eventually(async () =>
+      expect(ids(await worker.call(takeover, lane.room(5)))).toEqual(ids([other])),
+    );
   });
 
   it('one message that waited for a call which rolled back does not overtake what came meanwhile', async ({
@@ -94,7 +97,7 @@ it('an event is not appended before an earlier one whose stream is locked', asyn
   );
   await b.over(await impatient(db)).call(outbox.stores({ ...next, is_event: true }));
   await handler.query('commit');
-  await expect.poll(async () => (await b.call(takeover)).length).toBeGreaterThan(0);
+  await eventually(async () => expect((await b.call(takeover)).length).toBeGreaterThan(0));
   await db.pool.query(
     'update wh_active_streams set available_at = clock_timestamp() where instance_id is null',
   );

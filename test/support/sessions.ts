@@ -20,7 +20,7 @@ export async function openSession(database: TestDatabase): Promise<Session> {
 export async function waitUntilBlocked(
   database: TestDatabase,
   pid: number,
-  timeoutMs = 10_000,
+  timeoutMs = 60_000,
 ): Promise<number[]> {
   for (const end = Date.now() + timeoutMs; Date.now() < end; await sleep(5)) {
     const { rows } = await database.pool.query<{ blockers: number[] }>(

@@ -2,9 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { silentLogger } from '../../src/logger.js';
 import { type Delivery, type InProcessTransport, inProcessTransport } from '../../src/transports/index.js';
+import { eventually } from '../support/eventually.js';
 import { describeTransport } from './conformance.js';
 import type { TransportSubject } from './subject.js';
-import { eventually, message, messageOf, never, stream, World } from './world.js';
+import { message, messageOf, never, stream, World } from './world.js';
 
 /** It looks at none of this but the service's name. */
 const host = (serviceName: string) => ({

@@ -9,9 +9,9 @@ import { migrate } from '../../src/migrate/index.js';
 import { postgresTransport, type TransportMessage } from '../../src/transports/index.js';
 import { startTcpProxy } from '../coordinator/tcp-proxy.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { eventually } from '../support/eventually.js';
 import { dataTables } from '../support/work-fixtures.js';
 import type { StoredMessage, SubjectInstance, TransportSubject } from './subject.js';
-import { eventually } from './world.js';
 
 const services = ['shop', 'orders', 'billing'];
 

@@ -2,9 +2,10 @@ import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TestDatabase } from '../support/database.js';
+import { eventually } from '../support/eventually.js';
 import { describeTransport } from './conformance.js';
 import { createServices, postgresSubject } from './postgres-services.js';
-import { eventually, ids, message, never, stream, World } from './world.js';
+import { ids, message, never, stream, World } from './world.js';
 
 let db: TestDatabase;
 beforeAll(async () => {

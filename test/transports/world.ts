@@ -2,8 +2,9 @@
 // the consumer worker does: one after the other, some time later, an id once.
 import { randomUUID } from 'node:crypto';
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
-import { expect, vi } from 'vitest';
+import { expect } from 'vitest';
 import type { Delivery, Receiver, SendOutcome, TransportMessage } from '../../src/transports/index.js';
+import { eventually } from '../support/eventually.js';
 import type { StoredMessage, SubjectInstance, TransportSubject } from './subject.js';
 
 export interface Habits {
@@ -161,8 +162,4 @@ export function expectOrder(arrived: readonly StoredMessage[], sent: readonly Tr
       ids(messages.filter((each) => each.streamId === streamId));
     expect(of(arrived)).toEqual(of(sent));
   }
-}
-
-export function eventually<T>(check: () => T | Promise<T>): Promise<T> {
-  return vi.waitFor(check, { timeout: 20_000, interval: 5 });
 }

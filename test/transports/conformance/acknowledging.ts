@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
-import { eventually, ids, message, stream } from '../world.js';
+import { eventually } from '../../support/eventually.js';
+import { ids, message, stream } from '../world.js';
 import type { Trial } from './trial.js';
 
 export function acknowledging(anyTrial: Trial): void {

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
 import type { Delivery, UnreadableContent } from '../../../src/transports/index.js';
-import { eventually, message } from '../world.js';
+import { eventually } from '../../support/eventually.js';
+import { message } from '../world.js';
 import type { Trial } from './trial.js';
 
 const text = 'Grüße, 世界, 👩‍👩‍👧, עברית, \u2028 "quoted" \\ /\n\t\r \u007f';

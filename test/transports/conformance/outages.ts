@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
-import { eventually, expectOrder, interleaved, message, never, stream } from '../world.js';
+import { eventually } from '../../support/eventually.js';
+import { expectOrder, interleaved, message, never, stream } from '../world.js';
 import type { Trial } from './trial.js';
 
 export function outages(trial: Trial): void {
