@@ -21,6 +21,7 @@ export class Log {
   readonly committed = new Map<string, number>();
   readonly handedOut = new Map<string, number>();
   readonly errors: string[] = [];
+  handled = 0;
   refused = 0;
 }
 
@@ -41,8 +42,8 @@ export class ConcurrentWorker {
     this.instance = new Instance(random.uuid(), client, settings);
   }
 
-  async workUntil(end: number): Promise<void> {
-    while (performance.now() < end) {
+  async workUntil(isOver: () => boolean): Promise<void> {
+    while (!isOver()) {
       try {
         await this.turn();
       } catch (error) {
@@ -128,6 +129,7 @@ export class ConcurrentWorker {
     const lost = await this.instance.call(lane.completes(items), noRoom);
     await this.client.query(lost.length > 0 ? 'rollback' : 'commit');
     this.log.refused += lost.length;
+    if (lost.length === 0) this.log.handled += items.length;
     // What was not lost is still held after the rollback, but behind a gap it must not go on: it lets go of all.
     this.held =
       lost.length > 0

@@ -11,10 +11,9 @@ import { checkEvents, checkMechanism, takeSnapshot } from './snapshot.js';
 const seconds = Number(process.env.CONCURRENT_SECONDS ?? 6);
 const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31);
 
-it(`eight instances at once keep every promise (SEED=${seed})`, { timeout: 60_000 + seconds * 2000 }, async ({
-  db,
-  a,
-}) => {
+it(`eight instances at once keep every promise (SEED=${seed})`, {
+  timeout: 180_000 + seconds * 2000,
+}, async ({ db, a }) => {
   await db.pool.query(`
     create table effects (id bigint generated always as identity, message_id uuid, lane text, instance_id uuid);
     create table orders (message_id uuid, lane text, stream_id uuid, sequence_order bigint);
@@ -26,9 +25,11 @@ it(`eight instances at once keep every promise (SEED=${seed})`, { timeout: 60_00
   const log = new Log();
   const streams = Array.from({ length: 5 }, () => random.uuid());
   const end = performance.now() + seconds * 1000;
+  // Until enough has happened to be worth judging, leases lost under a handler's feet among it.
+  const isOver = () => performance.now() >= end && log.handled > 100 && log.refused > 0;
   const workers = Array.from({ length: 8 }, async () => {
     const own = new Random(random.below(2 ** 32));
-    await new ConcurrentWorker(await db.connect(), own, streams, log).workUntil(end);
+    await new ConcurrentWorker(await db.connect(), own, streams, log).workUntil(isOver);
   });
   await Promise.all(workers);
   expect(log.errors).toEqual([]);
@@ -45,9 +46,6 @@ it(`eight instances at once keep every promise (SEED=${seed})`, { timeout: 60_00
   );
   expect(effects.map(({ message_id }) => message_id).sort()).toEqual([...log.committed.keys()].sort());
   expect(overtaken(effects, log)).toEqual([]);
-  // Enough has happened to be worth judging, leases lost under a handler's feet among it.
-  expect(effects.length).toBeGreaterThan(100);
-  expect(log.refused).toBeGreaterThan(0);
 });
 
 interface Effect {
@@ -76,7 +74,7 @@ function overtaken(effects: readonly Effect[], log: Log): unknown[] {
 
 /** Everything that the workers left comes to one newcomer as leases and schedules run out. */
 async function drain(db: TestDatabase, newcomer: Instance, log: Log): Promise<void> {
-  for (const end = performance.now() + 30_000; performance.now() < end; ) {
+  for (const end = performance.now() + 120_000; performance.now() < end; ) {
     const sentAt = performance.now();
     const items = await newcomer.call({ p_takeover_seconds: 0, p_lease_seconds: 60 });
     for (const { message_id } of items) log.handedOut.set(message_id, sentAt);

@@ -28,7 +28,7 @@ async function runFirst(db: TestDatabase, first: (query: Query) => unknown) {
   for (const step of [1, 2]) await arrive(db, 'OrderPlaced', { orderId: 'a', step });
   await using shop = service(db, { receptors: [onPlaced], transport: inProcessTransport() });
   await shop.start();
-  await eventually(() => expect(steps).toEqual([1, 2]), 8_000);
+  await eventually(() => expect(steps).toEqual([1, 2]));
   await shop.stop();
   return { effects: await effectsIn(db), letters: await deadLetters(db) };
 }

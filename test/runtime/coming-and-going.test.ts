@@ -5,6 +5,7 @@ import { silentLogger } from '../../src/logger.js';
 import { Orders } from '../crashes/orders.js';
 import { createShop } from '../crashes/shop.js';
 import { createTestDatabase } from '../support/database.js';
+import { eventually } from '../support/eventually.js';
 
 /** Repeatable, whatever the machine does. */
 function randomFrom(seed: number): () => number {
@@ -56,8 +57,10 @@ describe.each([
     await using last = createShop(options);
     await last.start();
     await orders.expectFaultless();
-    const { rows } = await db.pool.query(`select * from wh_service_instances where service_name = 'shop'`);
-    expect(rows).toHaveLength(1);
+    await eventually(async () => {
+      const { rows } = await db.pool.query(`select * from wh_service_instances where service_name = 'shop'`);
+      expect(rows).toHaveLength(1);
+    });
     expect(logged).toEqual([]);
   });
 });

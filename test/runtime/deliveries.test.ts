@@ -53,7 +53,7 @@ describe('What the transport delivers', () => {
     await eventually(async () => {
       expect(await deadLetters(db)).toMatchObject([{ error: expect.stringContaining('no such order') }]);
     });
-    expect(transport.pending()).toBe(0);
+    await eventually(() => expect(transport.pending()).toBe(0));
   });
 
   it('is stored in the order of its stream and handled in it by two instances', async () => {

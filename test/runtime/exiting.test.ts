@@ -18,7 +18,7 @@ it('An instance that has ended, in whatever way, leaves nothing that keeps its p
     serverUrl: inject('serverUrl'),
   };
   const { stdout } = await run(process.execPath, ['--import', 'tsx', program, JSON.stringify(plan)], {
-    timeout: 55_000,
+    timeout: 170_000,
   });
   const ends = stdout
     .trim()

@@ -61,14 +61,18 @@ describe('A receptor that publishes with an expected version', () => {
     await using db = await createTestDatabase();
     await db.pool.query('create table effects (place text)');
     const place = (name: string) =>
-      receptor(PlaceOrder, { retry: { ...quickly, maxDelaySeconds: 0.05 } }, async ({ step }, ctx) => {
-        const { rows } = await ctx.tx.query(
-          `select coalesce(max(version), 0)::int as version from wh_event_store`,
-        );
-        const expectedVersion = (rows[0] as { version: number }).version;
-        await ctx.tx.query(insert, [`${name} ${step}`]);
-        await ctx.publish(OrderPlaced({ orderId: 'one and the same', step }), { expectedVersion });
-      });
+      receptor(
+        PlaceOrder,
+        { retry: { ...quickly, maxDelaySeconds: 0.05, attempts: 1000 } },
+        async ({ step }, ctx) => {
+          const { rows } = await ctx.tx.query(
+            `select coalesce(max(version), 0)::int as version from wh_event_store`,
+          );
+          const expectedVersion = (rows[0] as { version: number }).version;
+          await ctx.tx.query(insert, [`${name} ${step}`]);
+          await ctx.publish(OrderPlaced({ orderId: 'one and the same', step }), { expectedVersion });
+        },
+      );
     const instances = ['first', 'second'].map((name) =>
       service(db, { receptors: [place(name)], transport: inProcessTransport() }),
     );

@@ -16,7 +16,7 @@ describe('A service whose schema is broken', () => {
     };
     await using billing = into('billing');
     await using mail = into('mail');
-    await using shop = service(db, { retry: { firstDelaySeconds: 0.1, factor: 1 } });
+    await using shop = service(db, { retry: { firstDelaySeconds: 0.1, factor: 1, attempts: 1000 } });
     for (const each of [billing, mail, shop]) await each.start();
     shop.on('failure', ({ error }) => errors.push(error as { code: string; message: string }));
     await db.pool.query('alter table mail.wh_message_deduplication rename to gone');

@@ -36,13 +36,10 @@ it('A clock that jumps by days, to and fro, costs no lease, no order and no dela
   await using shop = service(db, {
     receptors: [onPlaced, onPlace],
     transport: inProcessTransport(),
-    leaseSeconds: 2,
-    renewSeconds: 1,
-    staleThresholdSeconds: 3,
   });
   shop.on('leaseLost', (messages) => lost.push(...messages));
   await shop.start();
-  const count = 80; // longer than a lease
+  const count = 80; // for many jumps
   await shop.publish(Array.from({ length: count }, (_, i) => OrderPlaced({ orderId: 'a', step: i + 1 })));
   await shop.send(PlaceOrder({ orderId: 'later' }), { delaySeconds: 0.5 });
   const ids = Array.from({ length: 500 }, () => newMessageId());

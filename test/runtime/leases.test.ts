@@ -81,7 +81,7 @@ describe('A lease that is lost', () => {
     );
     go.resolve();
     await first.stop();
-    expect(lost).toBe(1);
+    expect(lost).toBeGreaterThan(0);
   });
 });
 
@@ -118,7 +118,8 @@ describe('An event loop that is blocked longer than the lease', () => {
       ).toBe(3),
     );
     const after = steps.filter(({ attempt }) => attempt === 'after').map(({ step }) => step);
-    expect(after).toEqual([...after].sort());
+    // What was not reported in time comes again, from there on; nothing is passed over.
+    expect(after.filter((step, i) => step > (after[i - 1] ?? step) + 1)).toEqual([]);
     expect(lost.length).toBeGreaterThan(0);
   });
 });

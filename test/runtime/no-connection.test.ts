@@ -45,7 +45,7 @@ describe('A receptor for which the server has no connection left', () => {
       await shop.start();
       full.isFull = true;
       await arrive(db, 'OrderPlaced', { orderId: 'a' });
-      await eventually(() => expect(full.refusals).toBeGreaterThanOrEqual(4), 10_000);
+      await eventually(() => expect(full.refusals).toBeGreaterThanOrEqual(4));
       full.isFull = false;
       await eventually(() => expect(attempts).toEqual(names.map(() => 1)));
       expect(await deadLetters(db)).toEqual([]);

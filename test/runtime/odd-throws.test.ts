@@ -42,7 +42,7 @@ describe.each([true, false])('A receptor (transaction: %s) that throws', (transa
       for (const step of [1, 2]) await arrive(db, 'OrderPlaced', { orderId: 'a', step });
       await using shop = service(db, { receptors: [onPlaced], transport: inProcessTransport() });
       await shop.start();
-      await eventually(() => expect(steps).toEqual([1, 2]), 5_000);
+      await eventually(() => expect(steps).toEqual([1, 2]));
       expect(await deadLetters(db)).toMatchObject([{ attempts: 1, error: expect.stringMatching(text) }]);
     },
   );
@@ -57,7 +57,7 @@ describe.each([true, false])('A receptor (transaction: %s) that throws', (transa
     await arrive(db, 'OrderPlaced', { orderId: 'a' });
     await using shop = service(db, { receptors: [onPlaced], transport: inProcessTransport() });
     await shop.start();
-    await eventually(async () => expect(await deadLetters(db)).toHaveLength(1), 5_000);
+    await eventually(async () => expect(await deadLetters(db)).toHaveLength(1));
   });
 
   it('after it has sent, without waiting for it: nothing is sent, and the process lives', async () => {
@@ -72,7 +72,7 @@ describe.each([true, false])('A receptor (transaction: %s) that throws', (transa
     await shop.start();
     await eventually(async () => {
       expect(await deadLetters(db)).toMatchObject([{ error: expect.stringMatching('after sending') }]);
-    }, 5_000);
+    });
     expect((await db.pool.query('select 1 from wh_outbox')).rows).toEqual([]);
   });
 });

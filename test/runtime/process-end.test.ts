@@ -19,7 +19,7 @@ describe('A process', () => {
     await using db = await createTestDatabase();
     const sends = "await shop.publish(Placed({ id: 'a' })); console.log('sent');";
     const env = { ...process.env, DATABASE_URL: db.connectionString };
-    const { stdout } = await promisify(execFile)(process.execPath, args(sends), { env, timeout: 30_000 });
+    const { stdout } = await promisify(execFile)(process.execPath, args(sends), { env, timeout: 170_000 });
     expect(stdout).toBe('sent\n');
     expect((await db.pool.query('select event_type from wh_outbox')).rows).toEqual([
       { event_type: 'Placed' },
@@ -45,7 +45,7 @@ describe('A process', () => {
         printed += bytes.toString();
         if (printed === 'alive\n') child.kill('SIGTERM');
       });
-      expect(await once(child, 'exit')).toEqual([0, null]);
+      expect(await once(child, 'close')).toEqual([0, null]);
       expect(printed).toBe('alive\nstopped\n');
     },
   );

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { defineCommand, inProcessTransport, receptor } from '../../src/index.js';
 import { createTestDatabase } from '../support/database.js';
 import { eventually } from '../support/eventually.js';
+import { reachSchedule } from '../support/passing-time.js';
 import { OrderPlaced, PlaceOrder, service } from './service.js';
 
 describe('Sending in a transaction', () => {
@@ -130,9 +131,11 @@ describe('Sending outside a transaction', () => {
     const onPlaced = receptor(OrderPlaced, ({ step }) => void steps.push(step));
     await using shop = service(db, { receptors: [onPlaced], transport: inProcessTransport() });
     await shop.start();
-    await shop.publish(OrderPlaced({ orderId: 'a', step: 1 }), { delaySeconds: 0.5 });
+    await shop.publish(OrderPlaced({ orderId: 'a', step: 1 }), { delaySeconds: 3600 });
     await shop.publish(OrderPlaced({ orderId: 'a', step: 2 }));
     await shop.publish(OrderPlaced({ orderId: 'b', step: 3 }));
+    await eventually(() => expect(steps).toEqual([3]));
+    await reachSchedule(db);
     await eventually(() => expect(steps).toEqual([3, 1, 2]));
   });
 

@@ -29,7 +29,7 @@ describe('A receptor that never returns', () => {
     expect((await db.pool.query('select attempts, instance_id from wh_inbox')).rows).toEqual([
       { attempts: 0, instance_id: null },
     ]);
-    await eventually(async () => expect(await openTransactions(db)).toBe(0), 5_000);
+    await eventually(async () => expect(await openTransactions(db)).toBe(0));
 
     const working = receptor(OrderPlaced, async (_, { tx }) => void (await tx.query(take)));
     await using other = service(db, { receptors: [working], transport: inProcessTransport() });
@@ -69,7 +69,7 @@ describe('A receptor that never returns', () => {
     await using shop = service(db, { receptors: [careless], transport: inProcessTransport() });
     shop.on('failure', ({ error }) => failures.push(error));
     await shop.start();
-    await eventually(() => expect(failures).toMatchObject([{ message: 'no such customer' }]), 30_000);
+    await eventually(() => expect(failures).toMatchObject([{ message: 'no such customer' }]));
     await other.query('rollback');
   });
 });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { receptor } from '../../src/index.js';
+import { eventually } from '../support/eventually.js';
 import { countingReceptor, OrderPaid, OrderPlaced, ShipOrder, startShop } from './shop.js';
 
 describe('quiet', () => {
@@ -24,8 +25,12 @@ describe('quiet', () => {
     const [first, second] = await kit.whizbang.publish(
       [1, 2].map((total) => OrderPlaced({ orderId: 'a', total })),
     );
-    await expect(kit.quiet({ seconds: 1.5 })).rejects.toThrow(
-      `It was not quiet within 1.5 s. What is left:
+    await eventually(async () => {
+      const { rows } = await kit.pool.query('select instance_id from wh_inbox where instance_id is not null');
+      expect(rows).toHaveLength(2);
+    });
+    await expect(kit.quiet({ seconds: 0.1 })).rejects.toThrow(
+      `It was not quiet within 0.1 s. What is left:
 - inbox OrderPlaced ${first}: its receptor has not returned
 - inbox OrderPlaced ${second}: it waits behind ${first} of its stream`,
     );
@@ -37,7 +42,8 @@ describe('quiet', () => {
     await using kit = await startShop();
     kit.transport.goAway();
     const id = await kit.send(ShipOrder({ orderId: 'a' }));
-    await expect(kit.quiet({ seconds: 1 })).rejects.toThrow(
+    await eventually(() => expect(kit.whizbang.readiness.transport).toBe(false));
+    await expect(kit.quiet({ seconds: 0.1 })).rejects.toThrow(
       `- outbox ShipOrder ${id}: the transport has not taken it`,
     );
     expect(kit.sent()).toEqual([]);
@@ -55,7 +61,11 @@ describe('quiet', () => {
     const complaint = new RegExp(
       `inbox OrderPlaced ${id}: .*failed \\d+ times, the last time with: Error: no card`,
     );
-    await expect(kit.quiet({ seconds: 1 })).rejects.toThrow(complaint);
+    await eventually(async () => {
+      const { rows } = await kit.pool.query('select 1 from wh_inbox where attempts > 0');
+      expect(rows).toHaveLength(1);
+    });
+    await expect(kit.quiet({ seconds: 0.1 })).rejects.toThrow(complaint);
   });
 
   it('tries what failed again at once, without the delays of its policy', async () => {
