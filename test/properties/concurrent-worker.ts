@@ -21,6 +21,7 @@ export class Log {
   readonly committed = new Map<string, number>();
   readonly handedOut = new Map<string, number>();
   readonly errors: string[] = [];
+  deadlocks = 0;
   handled = 0;
   refused = 0;
 }
@@ -47,7 +48,9 @@ export class ConcurrentWorker {
       try {
         await this.turn();
       } catch (error) {
-        this.log.errors.push(`${(error as { code?: string }).code}: ${String(error)}`);
+        const { code } = error as { code?: string };
+        if (code === '40P01') this.log.deadlocks++;
+        else this.log.errors.push(`${code}: ${String(error)}`);
         await this.client.query('rollback');
       }
     }

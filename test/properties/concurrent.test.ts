@@ -33,6 +33,8 @@ it(`eight instances at once keep every promise (SEED=${seed})`, {
   });
   await Promise.all(workers);
   expect(log.errors).toEqual([]);
+  // One in many thousand calls is PostgreSQL's own (test/races/lock-orders.test.ts says why).
+  expect(log.deadlocks).toBeLessThan(3);
   await drain(db, a, log);
 
   const snapshot = await takeSnapshot(db.pool);
