@@ -3,6 +3,11 @@ import { receptor } from '../../src/index.js';
 import { eventually } from '../support/eventually.js';
 import { countingReceptor, OrderPaid, OrderPlaced, ShipOrder, startShop } from './shop.js';
 
+async function heldIn(kit: Awaited<ReturnType<typeof startShop>>, table: string): Promise<number> {
+  const { rows } = await kit.pool.query(`select 1 from ${table} where instance_id is not null`);
+  return rows.length;
+}
+
 describe('quiet', () => {
   it('waits for everything that a message sets off, however long the chain', async () => {
     const handled: number[] = [];
@@ -17,7 +22,7 @@ describe('quiet', () => {
   });
 
   it('names the message whose receptor does not return, and the one behind it', async () => {
-    let goOn = () => {};
+    let goOn: (() => void) | undefined;
     const stuck = receptor(OrderPlaced, ({ total }) =>
       total === 1 ? new Promise<void>((resolve) => (goOn = resolve)) : undefined,
     );
@@ -26,15 +31,15 @@ describe('quiet', () => {
       [1, 2].map((total) => OrderPlaced({ orderId: 'a', total })),
     );
     await eventually(async () => {
-      const { rows } = await kit.pool.query('select instance_id from wh_inbox where instance_id is not null');
-      expect(rows).toHaveLength(2);
+      expect(goOn).toBeDefined();
+      expect(await heldIn(kit, 'wh_inbox')).toBe(2);
     });
     await expect(kit.quiet({ seconds: 0.1 })).rejects.toThrow(
       `It was not quiet within 0.1 s. What is left:
 - inbox OrderPlaced ${first}: its receptor has not returned
 - inbox OrderPlaced ${second}: it waits behind ${first} of its stream`,
     );
-    goOn();
+    goOn?.();
     await kit.quiet();
   });
 
@@ -42,7 +47,7 @@ describe('quiet', () => {
     await using kit = await startShop();
     kit.transport.goAway();
     const id = await kit.send(ShipOrder({ orderId: 'a' }));
-    await eventually(() => expect(kit.whizbang.readiness.transport).toBe(false));
+    await eventually(async () => expect(await heldIn(kit, 'wh_outbox')).toBe(1));
     await expect(kit.quiet({ seconds: 0.1 })).rejects.toThrow(
       `- outbox ShipOrder ${id}: the transport has not taken it`,
     );

@@ -40,12 +40,18 @@ export const effectsIn = async (pool: { query(text: string): Promise<{ rows: unk
   return rows.map((row) => (row as { order_id: string }).order_id);
 };
 
-/** On the server of this test run, with the table. */
-export function startShop(options: Partial<TestKitOptions> = {}) {
-  return startTestKit({
+/** On the server of this test run, with the table, and with the patience of a busy machine. */
+export async function startShop(options: Partial<TestKitOptions> = {}) {
+  const kit = await startTestKit({
     service: 'shop',
     database: { connectionString: inject('serverUrl') },
     prepare: prepareEffects,
     ...options,
   });
+  const { quiet, crashDuring, stallDuring } = kit;
+  const long = { seconds: 60 };
+  kit.quiet = (patience) => quiet.call(kit, { ...long, ...patience });
+  kit.crashDuring = (target, work, patience) => crashDuring.call(kit, target, work, { ...long, ...patience });
+  kit.stallDuring = (target, work, patience) => stallDuring.call(kit, target, work, { ...long, ...patience });
+  return kit;
 }
