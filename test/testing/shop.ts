@@ -48,10 +48,12 @@ export async function startShop(options: Partial<TestKitOptions> = {}) {
     prepare: prepareEffects,
     ...options,
   });
-  const { quiet, crashDuring, stallDuring } = kit;
   const long = { seconds: 60 };
-  kit.quiet = (patience) => quiet.call(kit, { ...long, ...patience });
-  kit.crashDuring = (target, work, patience) => crashDuring.call(kit, target, work, { ...long, ...patience });
-  kit.stallDuring = (target, work, patience) => stallDuring.call(kit, target, work, { ...long, ...patience });
+  const quiet = kit.quiet.bind(kit);
+  const crashDuring = kit.crashDuring.bind(kit);
+  const stallDuring = kit.stallDuring.bind(kit);
+  kit.quiet = (patience) => quiet({ ...long, ...patience });
+  kit.crashDuring = (target, work, patience) => crashDuring(target, work, { ...long, ...patience });
+  kit.stallDuring = (target, work, patience) => stallDuring(target, work, { ...long, ...patience });
   return kit;
 }
