@@ -63,7 +63,9 @@ export interface WorkersOptions<Tx> {
 /** One whose instance died once is not given up for it, however few attempts it has. */
 const fewestInterruptions = 3;
 const noRoom = { outbox: 0, inbox: 0, spareOutbox: 0, spareInbox: 0 };
-/** For the last reports, when the time to stop is already over. */
+/** When the time to stop is over: for the receiver, and for those that were aborted, to end by themselves. */
+const abortedMs = 1_000;
+/** And then for all that is left to say and to close, together. */
 const lastWordsMs = 2_000;
 
 export class Workers<Tx> {
@@ -184,12 +186,13 @@ export class Workers<Tx> {
     const { connection, coordinator, logger } = this.#options;
     const deadline = performance.now() + seconds * 1000;
     // A network that has fallen silent answers nothing, and says nothing.
-    const inTime = (work: Promise<unknown> | undefined) =>
+    const before = (end: number, work: Promise<unknown> | undefined) =>
       beforeDeadline(
         (work ?? Promise.resolve()).catch(() => {}),
-        Math.max(deadline, performance.now() + lastWordsMs),
+        end,
       );
-    await inTime(this.#receiver?.stop());
+    const orSoon = (ms: number) => Math.max(deadline, performance.now() + ms);
+    await before(orSoon(abortedMs), this.#receiver?.stop());
     this.#publisher.stopTaking();
     this.#consumer.stopTaking();
     const finished = Promise.all([
@@ -203,15 +206,17 @@ export class Workers<Tx> {
       this.#publisher.abandon();
       this.#consumer.abandon();
       this.#intake.abandon();
-      await beforeDeadline(finished, performance.now() + 1_000);
+      await beforeDeadline(finished, performance.now() + abortedMs);
     }
-    await inTime(this.#listener?.close());
-    if (!(await inTime(this.#sayGoodbye()))) {
+    // One time for all of it, but a full one: a receptor that computes may have kept the event loop until now.
+    const end = orSoon(lastWordsMs);
+    await before(end, this.#listener?.close());
+    if (!(await before(end, this.#sayGoodbye()))) {
       logger.warn({}, 'PostgreSQL did not take the last reports; the leases run out instead');
     }
-    await inTime(connection.close());
+    await before(end, connection.close());
     // What was still on its way when it said goodbye may have registered it again.
-    if (!isFinished) await inTime(coordinator.deregister());
+    if (!isFinished) await before(end, coordinator.deregister());
   }
 
   async #sayGoodbye(): Promise<void> {
