@@ -188,7 +188,7 @@ begin
     v_outbox_leased := wh_renew_outbox(c, v_outbox_leased);
     v_inbox_leased := wh_renew_inbox(c, v_inbox_leased);
   end if;
-  if (v_reports or v_stores or c.sweeps) and c.noted_at is not null then
+  if (v_reports or v_stores or c.outbox_arrived or c.inbox_arrived or c.sweeps) and c.noted_at is not null then
     perform wh_move_floors_outbox(c);
     perform wh_move_floors_inbox(c);
   end if;

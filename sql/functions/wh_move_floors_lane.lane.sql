@@ -4,7 +4,7 @@
 -- (A read-only snapshot, however old, has no transaction id and does not hold it back.) One freak remains: a plain
 -- insert takes its order number a moment before its id; so once a minute, also in a quiet
 -- system, the look starts from the bottom.
--- Locks: the lane's row, skip locked. Reads the heads of three indexes.
+-- Locks: the lane's row, skip locked, and only when they can move: a poll that they cannot move for writes nothing. Reads the heads of three indexes.
 create or replace function wh_move_floors_{lane}(c wh_call)
 returns void
 language plpgsql
@@ -15,8 +15,9 @@ begin
   select l.* into v_lane
   from wh_lanes l
   where l.lane = '{lane}' and l.moved_at < c.noted_at - interval '250 milliseconds'
+    and l.horizon <= pg_snapshot_xmin(pg_current_snapshot())
   for no key update skip locked;
-  if not found or pg_snapshot_xmin(pg_current_snapshot()) < v_lane.horizon then
+  if not found then
     return;
   end if;
   update wh_lanes l

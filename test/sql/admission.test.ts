@@ -1,6 +1,7 @@
 // Plain inserts that cannot be admitted yet must not keep others from it: one blocked key stalls no other key.
 import { describe, expect } from 'vitest';
 import type { TestDatabase } from '../support/database.js';
+import { eventually } from '../support/eventually.js';
 import {
   ids,
   it,
@@ -102,6 +103,19 @@ describe.each(lanes)('In the %s, what arrives in a stream that somebody holds', 
     await db.pool.query('update wh_lanes set next_admitted_below = 9223372036854775807');
     expect(await b.call(takeover)).toEqual([]);
     expect(await unadmitted(db, lane)).toBe(0);
+  });
+
+  it('is admitted by calls that only ask for work, when nobody reports', async ({ db, a, b }) => {
+    const [first, ...later] = stream(3);
+    await a.call(lane.stores(first ?? message()));
+    await lane.insertPlain(db.pool, ...later);
+    // Transactions of other tests on the same server may hold the floors back for a while.
+    await eventually(async () => {
+      // As if a moment had passed since they moved; the sweep of every minute is not due.
+      await db.pool.query(`update wh_lanes set moved_at = '-infinity', swept_at = clock_timestamp()`);
+      expect(await b.call(takeover)).toEqual([]);
+      expect(await unadmitted(db, lane)).toBe(0);
+    });
   });
 
   it('is admitted when it is a crowd', async ({ db, a }) => {

@@ -1,4 +1,5 @@
 import { describe, expect } from 'vitest';
+import { begin } from '../races/transactions.js';
 import type { TestDatabase } from '../support/database.js';
 import {
   type Instance,
@@ -7,6 +8,7 @@ import {
   message,
   type Parameters,
   silence,
+  stream,
   streamOwnedBy,
   streams,
 } from '../support/work.js';
@@ -91,5 +93,22 @@ describe.each(lanes)('With work in the %s that it may not have, an idle call', (
     await b.call();
     await silence(db, b, -30);
     expect(await written(db, b)).toBeNull();
+  });
+
+  it('writes nothing when others hold it, more has arrived there, and an open transaction holds the floors back', async ({
+    db,
+    a,
+    b,
+  }) => {
+    const [first, second] = stream(2);
+    const writer = await begin(db);
+    await writer.query('select pg_current_xact_id()');
+    await a.call(lane.stores(first ?? message()));
+    await lane.insertPlain(db.pool, second ?? message());
+    await b.call();
+    await silence(db, b, -30);
+    await db.pool.query(`update wh_lanes set moved_at = '-infinity', swept_at = '-infinity'`);
+    expect(await written(db, b)).toBeNull();
+    await writer.query('rollback');
   });
 });
