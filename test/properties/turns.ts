@@ -28,7 +28,9 @@ export function checkTurns(
       broken('a stream of another one’s partition is kept', item);
   }
   if (call.takeoverSeconds > 0) return;
-  const skipped = new Set([...reported, ...held.map(streamOf), ...handedOut.map(streamOf)]);
+  // What the call reports on may be cooling, also where its lease had run out and nobody had taken it.
+  const reports = call.reports.map(({ lane, id }) => streamOf(model.find(lane, id)));
+  const skipped = new Set([...reports, ...held.map(streamOf), ...handedOut.map(streamOf)]);
   for (const item of continued) {
     const passedBy = firstOfEach(model.unfinished()).find(
       (first) =>
