@@ -148,4 +148,6 @@ export interface WorkBatch {
   readonly inbox: readonly WorkItem[];
   readonly perspectives: readonly WorkItem[];
   readonly leaseLost: readonly LostLease[];
+  /** With the PostgreSQL transport: how many outbox messages the call itself has brought to the inbox. */
+  readonly transferred?: number;
 }

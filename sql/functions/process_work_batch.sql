@@ -133,7 +133,7 @@ begin
 
   -- What is new: stored, admitted, appended to the event store; leased at once where the stream is clear.
   if v_stores then
-    v_in_call := set_config('whizbang.in_call', 'on', true);
+    v_in_call := set_config('whizbang.in_call', current_schema(), true);
     s := wh_store(c, o.messages, i.messages, v_outbox_arrivals, v_inbox_arrivals, v_outbox_held, v_inbox_held, v_outbox_room, v_inbox_room,
       o.has_events or i.has_events, o.has_scheduled or i.has_scheduled);
     v_in_call := set_config('whizbang.in_call', '', true);

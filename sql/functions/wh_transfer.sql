@@ -41,16 +41,7 @@ begin
       select distinct x.destination
       from jsonb_to_recordset(v_messages) as x(destination text, metadata jsonb)
       where x.metadata ->> 'kind' = 'command');
-    for v_schema, v_can_say in
-      select n.nspname, exists (
-        select from pg_proc l
-        where l.proname = 'wh_listens' and l.pronamespace = n.oid and l.pronargs = 1 and l.proargtypes[0] = 'text[]'::regtype
-          and l.prosecdef and has_function_privilege(l.oid, 'execute'))
-      from pg_proc p
-      join pg_namespace n on n.oid = p.pronamespace
-      where p.proname = 'wh_receive' and p.pronargs = 1 and p.proargtypes[0] = 'jsonb'::regtype and p.prosecdef
-        and has_schema_privilege(n.oid, 'usage') and has_function_privilege(p.oid, 'execute')
-      order by n.nspname
+    for v_schema, v_can_say in select r.schema, r.can_say from wh_receivers() r
     loop
       execute format('select %I.wh_receive($1)', v_schema) using v_messages;
       if v_unheard <> '{}' then

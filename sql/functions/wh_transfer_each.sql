@@ -30,18 +30,9 @@ declare
   v_reason text;
   v_errors jsonb := '{}'; -- by message_id
 begin
-  select array_agg(r.nspname order by r.nspname), array_agg(r.nspname) filter (where r.can_say)
+  select array_agg(r.schema order by r.schema), array_agg(r.schema) filter (where r.can_say)
   into v_receivers, v_speakers
-  from (
-    select n.nspname, exists (
-      select from pg_proc l
-      where l.proname = 'wh_listens' and l.pronamespace = n.oid and l.pronargs = 1 and l.proargtypes[0] = 'text[]'::regtype
-        and l.prosecdef and has_function_privilege(l.oid, 'execute')) as can_say
-    from pg_proc p
-    join pg_namespace n on n.oid = p.pronamespace
-    where p.proname = 'wh_receive' and p.pronargs = 1 and p.proargtypes[0] = 'jsonb'::regtype and p.prosecdef
-      and has_schema_privilege(n.oid, 'usage') and has_function_privilege(p.oid, 'execute')
-  ) r;
+  from wh_receivers() r;
   -- A lease that has longer to go is not changed by this: it only fences, and locks the streams.
   v_held := array(
     select unnest(v_held) except

@@ -81,7 +81,12 @@ export interface Statement {
 }
 
 /** Every parameter in its place; a value only for what is there. */
-export function encodeCall(schema: string, instance: Instance, request: WorkBatchRequest): Statement {
+export function encodeCall(
+  schema: string,
+  instance: Instance,
+  request: WorkBatchRequest,
+  name: 'process_work_batch' | 'wh_process_and_transfer' = 'process_work_batch',
+): Statement {
   const values: (string | null)[] = [];
   const args: string[] = [];
   const add = (key: string, value: unknown, part: keyof typeof casts, otherwise = 'null') => {
@@ -97,7 +102,7 @@ export function encodeCall(schema: string, instance: Instance, request: WorkBatc
   for (const [key, part] of instanceEntries) add(key, instance[key], part);
   for (const [key, part] of requestEntries) add(key, request[key], part, sqlDefaults[key]);
   const columns = handsOut(request) ? itemColumns : lostColumns;
-  return { text: `select ${columns} from ${schema}.process_work_batch(${args.join(', ')})`, values };
+  return { text: `select ${columns} from ${schema}.${name}(${args.join(', ')})`, values };
 }
 
 const instanceEntries = Object.entries(instanceParts) as [keyof Instance, keyof typeof casts][];
@@ -128,15 +133,19 @@ type Row = Record<string, string | null>;
 export function decodeBatch(rows: readonly unknown[]): WorkBatch {
   const items: Record<WorkSource, WorkItem[]> = { outbox: [], inbox: [], perspective: [] };
   const leaseLost: LostLease[] = [];
+  let transferred = 0;
   for (const row of rows as readonly Row[]) {
     const source = row.source as WorkSource;
     if ((Number(row.flags) & WorkBatchFlags.LeaseLost) !== 0) {
       leaseLost.push({ source, messageId: row.message_id as string });
+    } else if (row.lease_expiry === null) {
+      transferred++;
     } else {
       items[source].push(decodeItem(source, row));
     }
   }
-  return { outbox: items.outbox, inbox: items.inbox, perspectives: items.perspective, leaseLost };
+  const batch = { outbox: items.outbox, inbox: items.inbox, perspectives: items.perspective, leaseLost };
+  return transferred === 0 ? batch : { ...batch, transferred };
 }
 
 export function decodeDeregister(rows: readonly unknown[]): number {

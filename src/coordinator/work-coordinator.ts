@@ -67,10 +67,21 @@ export class WorkCoordinator {
    * handed out counts only once that is committed.
    */
   async processWorkBatch(request: WorkBatchRequest = {}, transaction?: Queryable): Promise<WorkBatch> {
+    return decodeBatch(await this.#run(this.#encode(request, 'process_work_batch'), transaction));
+  }
+
+  /**
+   * The same, and in the same transaction what it claims from the outbox for this schema alone goes to its inbox, and is
+   * handed out from there.
+   */
+  async processAndTransfer(request: WorkBatchRequest = {}): Promise<WorkBatch> {
+    return decodeBatch(await this.#run(this.#encode(request, 'wh_process_and_transfer')));
+  }
+
+  #encode(request: WorkBatchRequest, name: 'process_work_batch' | 'wh_process_and_transfer'): Statement {
     refuseUnknownKeys('processWorkBatch', { ...request }, Object.keys(requestParts));
     const { maxRetries, retryDelayMs, callTimeoutSeconds, ...defaults } = this.#options;
-    const statement = encodeCall(this.#schema, this.instance, withDefaults(request, defaults));
-    return decodeBatch(await this.#run(statement, transaction));
+    return encodeCall(this.#schema, this.instance, withDefaults(request, defaults), name);
   }
 
   /** A clean goodbye: frees what this instance holds, at once. Returns how many streams were released. */

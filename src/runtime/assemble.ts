@@ -73,8 +73,9 @@ export function assemble<Tx>(
     // A third of a lease, as for renewals: one call that is never answered must not cost the leases.
     callTimeoutSeconds: Math.max(shortestCallTimeoutSeconds, settings.leaseSeconds / 3),
   });
+  const transport = options.transport ?? postgresTransport();
   const line = new CallLine({
-    coordinator,
+    coordinator: transport.sendsInCall === true ? sendingInCall(coordinator) : coordinator,
     ...work,
     request: { inboxHandlers: registry.handlerNames(), maxPerspectiveItems: 0 },
   });
@@ -118,9 +119,19 @@ export function assemble<Tx>(
     dispatcherFor,
     registry,
     transaction,
-    transport: options.transport ?? postgresTransport(),
+    transport,
     retryPolicyOf: (receptor) =>
       receptor === undefined ? defaultRetry : resolveRetryPolicy(receptor.name, receptor.retry, defaultRetry),
+  };
+}
+
+/** A call without room in the outbox has nothing to send. */
+function sendingInCall(coordinator: WorkCoordinator): CallLineOptions['coordinator'] {
+  return {
+    processWorkBatch: (request) =>
+      request?.maxOutboxItems === 0
+        ? coordinator.processWorkBatch(request)
+        : coordinator.processAndTransfer(request),
   };
 }
 

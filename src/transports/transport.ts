@@ -11,6 +11,8 @@ import type { MessageId, StreamId } from '../message.js';
 /** How messages travel between services. The rules: docs/guide/transports.md. */
 export interface Transport {
   readonly name: string;
+  /** Of the PostgreSQL transport alone: what a service sends to itself is brought to the inbox by the call that claims it. */
+  readonly sendsInCall?: true;
   /** Each running service instance has a connection of its own. Fails when the transport cannot be reached. */
   connect(host: TransportHost): Promise<TransportConnection>;
 }

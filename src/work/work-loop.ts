@@ -101,6 +101,7 @@ export class WorkLoop {
 
   /** What a call of this instance has handed out or refused; also calls that a sender made. */
   take(batch: WorkBatch, sentAt: number): void {
+    this.#found(batch.transferred ?? 0, 'outbox');
     for (const lane of this.#options.lanes) {
       // First what is lost: one answer may take a message away and hand it out again.
       const lost = batch.leaseLost.filter(({ source }) => source === lane.source);
@@ -112,13 +113,18 @@ export class WorkLoop {
         items.map(({ messageId }) => messageId),
         sentAt,
       );
-      this.#handedOut += items.length;
-      this.#rest.found();
-      this.#nowIdle(false);
-      // As much as was asked for: there may be more.
-      if (items.length >= this.#asked[lane.source]) this.#lookIn([lane.source]);
+      this.#found(items.length, lane.source);
       lane.add(items);
     }
+  }
+
+  #found(count: number, source: Lane['source']): void {
+    if (count === 0) return;
+    this.#handedOut += count;
+    this.#rest.found();
+    this.#nowIdle(false);
+    // As much as was asked for: there may be more.
+    if (count >= this.#asked[source]) this.#lookIn([source]);
   }
 
   async stop(): Promise<void> {

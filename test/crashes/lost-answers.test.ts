@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import type { WhizbangOptions } from '../../src/index.js';
 import { createTestDatabase } from '../support/database.js';
+import { patientTransport } from '../support/patient-transport.js';
 import { callWith } from './call-with.js';
 import { endLeases } from './end-leases.js';
 import { startLossyProxy } from './lossy-proxy.js';
@@ -8,15 +10,20 @@ import { Orders } from './orders.js';
 import { createShop, longLeases, PlaceOrder } from './shop.js';
 
 const commit = /^commit$/i;
-const call = /process_work_batch/;
+const call = /process_work_batch|wh_process_and_transfer/;
 const transfer = /wh_transfer/;
 
-async function shopOverNetwork() {
+async function shopOverNetwork(options: Partial<WhizbangOptions> = {}) {
   const db = await createTestDatabase();
   const proxy = await startLossyProxy(db.connectionString);
   const runs: number[] = [];
   const shop = createShop(
-    { connectionString: proxy.connectionString, concurrency: 1, ...longLeases },
+    {
+      connectionString: proxy.connectionString,
+      concurrency: 1,
+      ...longLeases,
+      ...options,
+    } as WhizbangOptions,
     { onRun: (step) => runs.push(step) },
   );
   await shop.start();
@@ -69,7 +76,7 @@ describe.concurrent('A connection that is cut', () => {
   it.each(['outbox', 'inbox'])(
     'before the answer that hands out work of the %s: it comes back when the lease ends',
     async (source) => {
-      await using network = await shopOverNetwork();
+      await using network = await shopOverNetwork({ transport: patientTransport() });
       const { db, orders, proxy, runs } = network;
       const cut = proxy.loseAnswer(call, new RegExp(`${source}.*PlaceOrder`, 's'));
       await orders.place(3);
@@ -87,7 +94,7 @@ describe.concurrent('A connection that is cut', () => {
   it.each(['answer', 'question'] as const)(
     'at the transfer to the inbox, losing its %s: it is transferred once',
     async (what) => {
-      await using network = await shopOverNetwork();
+      await using network = await shopOverNetwork({ transport: patientTransport() });
       const { orders, proxy } = network;
       const cut = what === 'answer' ? proxy.loseAnswer(transfer) : proxy.loseQuestion(transfer);
       await orders.place(3);
@@ -95,6 +102,19 @@ describe.concurrent('A connection that is cut', () => {
       await orders.expectFaultless();
     },
   );
+
+  it('before the answer of a call that has sent and hands out what came back: it comes back when the lease ends', async () => {
+    await using network = await shopOverNetwork();
+    const { db, orders, proxy, runs } = network;
+    const cut = proxy.loseAnswer(call, /outbox.*inbox.*PlaceOrder/s);
+    await orders.place(3);
+    await cut;
+    const { rows } = await db.pool.query(`select 1 from wh_inbox where lease_expiry > clock_timestamp()`);
+    expect(rows).toHaveLength(3);
+    await endLeases(db.pool);
+    await orders.expectFaultless();
+    expect(runs).toEqual([1, 2, 3]);
+  });
 
   it.each(['answer', 'question'] as const)(
     'while something is sent without a transaction, losing the %s: the sender is told, and may send it again under its id',

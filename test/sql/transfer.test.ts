@@ -222,7 +222,7 @@ describe('With the least privileges', () => {
     await db.pool.query(`
       create role ${role};
       grant usage on schema public, billing to ${role};
-      grant execute on function public.process_work_batch, public.wh_transfer, public.wh_outgoing to ${role};
+      grant execute on function public.process_work_batch, public.wh_transfer, public.wh_outgoing, public.wh_receivers to ${role};
       grant execute on function billing.wh_receive to ${role}`);
     try {
       for (const receiver of [shop, billing, mail]) await receiver.subscribe('orders');

@@ -1,0 +1,7 @@
+import { postgresTransport, type Transport } from '../../src/index.js';
+
+/** The PostgreSQL transport as it goes where a call cannot send: what is claimed is transferred by a statement of its own. */
+export function patientTransport(): Transport {
+  const { sendsInCall: _, ...transport } = postgresTransport();
+  return transport;
+}
