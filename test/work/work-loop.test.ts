@@ -1,0 +1,74 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { silentLogger } from '../../src/logger.js';
+import type { WorkBatch } from '../../src/message.js';
+import type { WorkCoordinatorStrategy } from '../../src/strategies/index.js';
+import type { Lane } from '../../src/work/lane.js';
+import { LeaseClock } from '../../src/work/lease-clock.js';
+import { WorkLoop } from '../../src/work/work-loop.js';
+
+const nothing: WorkBatch = { outbox: [], inbox: [], perspectives: [], leaseLost: [] };
+
+/** Holds nothing, and could take ten. */
+const emptyLane = (source: Lane['source']) =>
+  ({
+    source,
+    leases: new LeaseClock({ leaseSeconds: 15, marginSeconds: 2 }),
+    room: () => 10,
+    spare: () => 10,
+    wantsMore: () => true,
+    heldCount: 0,
+  }) as unknown as Lane;
+
+/** A loop in which no time passes, so that it never polls. It gets the batches in turn, and nothing after the last. */
+function loopThatGets(...batches: WorkBatch[]) {
+  const heard: string[] = [];
+  let calls = 0;
+  const loop = new WorkLoop({
+    strategy: {
+      flush: async () => {
+        calls++;
+        loop.room();
+        const batch = batches.shift() ?? nothing;
+        loop.take(batch, performance.now());
+        return batch;
+      },
+    } as unknown as WorkCoordinatorStrategy,
+    lanes: [emptyLane('outbox'), emptyLane('inbox')],
+    listener: undefined,
+    pollIntervalMs: 60_000,
+    renewSeconds: 5,
+    logger: silentLogger,
+    onReachable: () => {},
+    onLeaseLost: () => {},
+    onIdle: (isIdle) => heard.push(isIdle ? 'idle' : 'active'),
+  });
+  return { loop, heard, calls: () => calls };
+}
+
+describe('A loop whose call has sent, and holds nothing of it', () => {
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] });
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  it('looks again at once: there may be more than the call was allowed to claim', async () => {
+    const { loop, calls } = loopThatGets({ ...nothing, transferred: 1 }, { ...nothing, transferred: 1 });
+    loop.start();
+    await turn();
+    expect(calls()).toBe(3);
+  });
+
+  it('says that it is idle, also when the call was a sender’s', async () => {
+    const { loop, heard } = loopThatGets();
+    loop.start();
+    await turn();
+    expect(heard).toEqual(['idle']);
+    loop.room();
+    loop.take({ ...nothing, transferred: 1 }, performance.now());
+    await turn();
+    expect(heard).toEqual(['idle', 'active', 'idle']);
+  });
+});
