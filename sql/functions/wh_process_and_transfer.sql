@@ -3,7 +3,7 @@
 -- the disk, instead of three.
 -- Returns what process_work_batch does. An outbox message without a lease has gone, and only its id is told. What other schemas listen to
 -- is handed out, for wh_transfer, with the rest of its stream: nothing of theirs is waited for inside a call. So is everything when
--- it cannot go.
+-- it cannot go, or is so big that the call would not be answered in time.
 -- Runs with the rights of its caller, as wh_transfer does. Locks: as process_work_batch; then, each waited for only
 -- briefly, as wh_try_transfer and as process_work_batch once more: what cannot be had at once is left.
 create or replace function wh_process_and_transfer(
@@ -42,6 +42,7 @@ language plpgsql
 set search_path from current
 as $$
 declare
+  c_most_bytes constant int := 1000000; -- as stored; compressed as well as can be it takes 3 s, and a call has 5
   v_items wh_work_item[] := array(
     select w from process_work_batch(
       p_instance_id, p_service_name, p_host_name, p_process_id, p_metadata, p_outbox_completions, p_outbox_failures,
@@ -50,7 +51,8 @@ declare
       p_flags, p_partition_count, p_max_partitions_per_instance, p_lease_seconds, p_stale_threshold_seconds,
       p_max_outbox_items, p_max_inbox_items, p_max_perspective_items, p_takeover_seconds, p_inbox_handlers,
       p_spare_outbox_streams, p_spare_inbox_streams) w);
-  v_addresses text[] := array(select distinct i.destination from unnest(v_items) i where i.source = 'outbox' and i.flags & 64 = 0);
+  v_addresses text[];
+  v_bytes bigint;
   v_elsewhere text[];
   v_own uuid[]; -- what goes
   v_back int; -- how many of those come back
@@ -59,7 +61,10 @@ declare
   v_in_call text;
   v_is_gone boolean := false;
 begin
-  if v_addresses <> '{}' then
+  select array_agg(distinct i.destination), sum(pg_column_size(i)) into v_addresses, v_bytes
+  from unnest(v_items) i
+  where i.source = 'outbox' and i.flags & 64 = 0;
+  if v_bytes <= c_most_bytes then
     v_elsewhere := wh_heard_elsewhere(v_addresses);
     v_own := array(
       select e.message_id

@@ -1,5 +1,5 @@
 // A call that also sends: what it claims from the outbox goes to the inboxes of this database in the same transaction.
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { begin } from '../races/transactions.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
@@ -164,6 +164,14 @@ describe('A call hands out of the outbox', () => {
   it('everything, when one of them is a command that nobody listens to', async () => {
     await shop.subscribe('shop');
     const sent = [message(), { ...message({ metadata: { kind: 'command' } }), destination: 'nobody' }];
+    expect(handedOut('outbox', await call(to('shop', ...sent)))).toEqual(ids(sent));
+    expect(await shop.inbox()).toEqual([]);
+  });
+
+  it('everything, when it is so big that the call would not be answered in time', async () => {
+    await shop.subscribe('shop');
+    const incompressible = randomBytes(1_000_000).toString('base64');
+    const sent = [message(), message({ event_data: incompressible })];
     expect(handedOut('outbox', await call(to('shop', ...sent)))).toEqual(ids(sent));
     expect(await shop.inbox()).toEqual([]);
   });
