@@ -11,7 +11,10 @@ import type { MessageId, StreamId } from '../message.js';
 /** How messages travel between services. The rules: docs/guide/transports.md. */
 export interface Transport {
   readonly name: string;
-  /** Of the PostgreSQL transport alone: what a service sends to itself is brought to the inbox by the call that claims it. */
+  /**
+   * Of the PostgreSQL transport alone: what a service sends to itself is brought to the inbox by the call that claims it, and never
+   * comes to `send`. Who wraps that transport to see everything leaves this out.
+   */
   readonly sendsInCall?: true;
   /** Each running service instance has a connection of its own. Fails when the transport cannot be reached. */
   connect(host: TransportHost): Promise<TransportConnection>;
