@@ -61,6 +61,14 @@ const handedOut = (source: string, rows: readonly WorkRow[]) =>
   ids(rows.filter((row) => row.source === source && row.lease_expiry !== null));
 
 describe('A call that also sends', () => {
+  it('takes what process_work_batch takes, and gives what it gives', async () => {
+    const { rows } = await db.pool.query(
+      `select distinct pg_get_function_arguments(oid), pg_get_function_result(oid) from pg_proc
+       where proname in ('process_work_batch', 'wh_process_and_transfer') and pronamespace = 'public'::regnamespace`,
+    );
+    expect(rows).toHaveLength(1);
+  });
+
   it('hands out at once what comes back to its own schema, in the order of its stream', async () => {
     await shop.subscribe('shop');
     const sent = stream(4);
