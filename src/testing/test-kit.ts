@@ -43,7 +43,8 @@ export interface KitParts<Tx> {
   readonly startWorker: () => Promise<KitWorker<Tx>>;
 }
 
-const patienceSeconds = 5;
+/** Before the patience of test runners ends, which is five seconds as a rule: what this says helps more. */
+const patienceSeconds = 4;
 
 /** A service under test, on a database of its own: made by `startTestKit`. */
 export class TestKit<Tx = Queryable> extends SentMessages implements AsyncDisposable {
