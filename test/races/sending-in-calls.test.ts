@@ -1,0 +1,93 @@
+// Instances of one service that all send to it in their calls, into the same few streams, and handle what comes back.
+import { randomUUID } from 'node:crypto';
+import { expect } from 'vitest';
+import { Service } from '../sql/services.js';
+import type { TestDatabase } from '../support/database.js';
+import { ids, it, type NewMessage, Status, type WorkRow } from '../support/work.js';
+
+const streamIds = Array.from({ length: 4 }, () => randomUUID());
+const done = Status.ReceptorProcessed | Status.PerspectiveProcessed;
+
+class Instance {
+  readonly service: Service;
+  readonly sent: NewMessage[] = [];
+  #held: WorkRow[] = [];
+  inCalls = 0;
+
+  constructor(
+    private readonly db: TestDatabase,
+    private readonly handled: WorkRow[],
+  ) {
+    this.service = new Service('public', db.pool);
+  }
+
+  /** Stores these, completes what it held and handles what it is given. False: there was nothing to do. */
+  async turn(...messages: NewMessage[]): Promise<boolean> {
+    const completions = this.#held.map(({ message_id }) => ({ message_id, status: done }));
+    const stored = messages.map((each) => ({ ...each, destination: 'shop' }));
+    const rows = await this.#call(JSON.stringify(stored), JSON.stringify(completions));
+    this.sent.push(...messages);
+    this.#held = rows.filter(({ source }) => source === 'inbox');
+    this.handled.push(...this.#held);
+    const outbox = rows.filter(({ source }) => source === 'outbox');
+    const leased = outbox.filter(({ lease_expiry }) => lease_expiry !== null);
+    this.inCalls += outbox.length - leased.length;
+    if (leased.length > 0) await this.service.transfer(...leased);
+    return rows.length + completions.length > 0;
+  }
+
+  /** Again after a deadlock, as the coordinator does: nothing of it was applied. */
+  async #call(stored: string, completions: string): Promise<WorkRow[]> {
+    for (;;) {
+      try {
+        const { rows } = await this.db.pool.query<WorkRow>(
+          `select * from wh_process_and_transfer($1, 's', 'h', 1, p_new_outbox_messages => $2, p_inbox_completions => $3,
+             p_spare_outbox_streams => 10, p_spare_inbox_streams => 10, p_takeover_seconds => 0)`,
+          [this.service.instanceId, stored, completions],
+        );
+        return rows;
+      } catch (error) {
+        if ((error as { code?: string }).code !== '40P01') throw error;
+      }
+    }
+  }
+}
+
+it('Six instances that send to themselves, into four streams: each message is handed out once, in the order of its sender', async ({
+  db,
+}) => {
+  const handled: WorkRow[] = [];
+  const instances = Array.from({ length: 6 }, () => new Instance(db, handled));
+  await (instances[0] as Instance).service.subscribe('shop');
+  await Promise.all(
+    instances.map(async (instance, i) => {
+      for (let round = 0; round < 25; round++) {
+        await instance.turn(
+          ...[0, 1, 2].map((k) => ({
+            message_id: randomUUID(),
+            event_type: 't',
+            event_data: { round, k },
+            stream_id: streamIds[(i + round + k) % streamIds.length] as string,
+          })),
+        );
+      }
+    }),
+  );
+  for (let isBusy = true; isBusy; ) {
+    isBusy = false;
+    for (const instance of instances) if (await instance.turn()) isBusy = true;
+  }
+
+  const sent = instances.flatMap((instance) => instance.sent);
+  expect(ids(handled).sort()).toEqual(ids(sent).sort());
+  for (const instance of instances) {
+    for (const streamId of streamIds) {
+      const mine = ids(instance.sent.filter(({ stream_id }) => stream_id === streamId));
+      expect(ids(handled).filter((id) => mine.includes(id))).toEqual(mine);
+    }
+  }
+  expect(instances.reduce((count, { inCalls }) => count + inCalls, 0)).toBeGreaterThan(0);
+  for (const table of ['wh_outbox', 'wh_inbox', 'wh_active_streams']) {
+    expect((await db.pool.query(`select * from ${table}`)).rows).toEqual([]);
+  }
+});
