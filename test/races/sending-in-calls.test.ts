@@ -63,11 +63,11 @@ it('Six instances that send to themselves, into four streams: each message is ha
     instances.map(async (instance, i) => {
       for (let round = 0; round < 25; round++) {
         await instance.turn(
-          ...[0, 1, 2].map((k) => ({
+          ...[0, 1, 2, 3].map((k) => ({
             message_id: randomUUID(),
             event_type: 't',
             event_data: { round, k },
-            stream_id: streamIds[(i + round + k) % streamIds.length] as string,
+            stream_id: streamIds[(i + round + (k % 2)) % streamIds.length] as string,
           })),
         );
       }
