@@ -50,8 +50,10 @@ declare
   s wh_stored;
   v_outbox_room int := p_max_outbox_items;
   v_inbox_room int := p_max_inbox_items;
-  v_outbox_arrivals wh_arrival[] := '{}';
-  v_inbox_arrivals wh_arrival[] := '{}';
+  v_outbox_arrived wh_arrived := row('{}', null, false, null);
+  v_inbox_arrived wh_arrived := row('{}', null, false, null);
+  v_outbox_claimed wh_claimed;
+  v_inbox_claimed wh_claimed;
   v_outbox_held wh_open_stream[] := '{}';
   v_inbox_held wh_open_stream[] := '{}';
   v_outbox_reported wh_reported;
@@ -98,16 +100,19 @@ begin
   if c.outbox_arrived or c.inbox_arrived then
     c := wh_take_rank(c, p_stale_threshold_seconds);
     v_polls := not v_reports and o.messages = '{}' and i.messages = '{}';
-    v_outbox_arrivals := case when c.outbox_arrived then wh_arrivals_outbox(c, v_outbox_room, v_polls) else '{}' end;
-    v_inbox_arrivals := case when c.inbox_arrived then wh_arrivals_inbox(c, v_inbox_room, v_polls) else '{}' end;
+    if c.outbox_arrived then
+      v_outbox_arrived := wh_arrivals_outbox(c, v_outbox_room, v_polls);
+      c.outbox_all_seen := v_outbox_arrived.all_seen;
+    end if;
+    if c.inbox_arrived then
+      v_inbox_arrived := wh_arrivals_inbox(c, v_inbox_room, v_polls);
+      c.inbox_all_seen := v_inbox_arrived.all_seen;
+    end if;
   end if;
-  v_stores := o.messages <> '{}' or i.messages <> '{}' or v_outbox_arrivals <> '{}' or v_inbox_arrivals <> '{}';
+  v_stores := o.messages <> '{}' or i.messages <> '{}' or v_outbox_arrived.arrivals <> '{}' or v_inbox_arrived.arrivals <> '{}';
   c := wh_take_time(c, v_reports or v_stores);
 
   -- What the caller has done.
-  if p_receptor_completions is not null or p_receptor_failures is not null then
-    perform wh_record_receptors(p_receptor_completions, p_receptor_failures);
-  end if;
   if p_perspective_completions is not null or p_perspective_failures is not null then
     perform wh_record_perspectives(p_perspective_completions, p_perspective_failures);
   end if;
@@ -125,16 +130,24 @@ begin
     if o.reported <> '{}' then
       v_outbox_reported := wh_report_outbox(c, o.completions, o.failures, o.renewed, o.reported);
     end if;
+    c.outbox_cooling := v_outbox_reported.cooling;
+    c.inbox_cooling := v_inbox_reported.cooling;
     if v_outbox_reported.lost <> '{}' or v_inbox_reported.lost <> '{}' then
       return query select * from wh_lost_items('outbox', v_outbox_reported.lost);
       return query select * from wh_lost_items('inbox', v_inbox_reported.lost);
     end if;
   end if;
+  if p_receptor_completions is not null or p_receptor_failures is not null then
+    perform wh_record_receptors(p_receptor_completions, p_receptor_failures, coalesce(v_inbox_reported.lost, '{}'));
+  end if;
+  if o.has_conditions then
+    o.messages := wh_if_accepted(o.messages, i.reported, coalesce(v_inbox_reported.lost, '{}'));
+  end if;
 
   -- What is new: stored, admitted, appended to the event store; leased at once where the stream is clear.
   if v_stores then
     v_in_call := set_config('whizbang.in_call', current_schema(), true);
-    s := wh_store(c, o.messages, i.messages, v_outbox_arrivals, v_inbox_arrivals, v_outbox_held, v_inbox_held, v_outbox_room, v_inbox_room,
+    s := wh_store(c, o.messages, i.messages, v_outbox_arrived.arrivals, v_inbox_arrived.arrivals, v_outbox_held, v_inbox_held, v_outbox_room, v_inbox_room,
       o.has_events or i.has_events, o.has_scheduled or i.has_scheduled);
     v_in_call := set_config('whizbang.in_call', '', true);
     v_outbox_leased := coalesce(s.outbox_leased, '{}');
@@ -147,16 +160,16 @@ begin
   end if;
 
   -- What becomes of the streams it touched. From here nothing waits.
-  v_outbox_claims := v_outbox_room > 0 and (c.outbox_due or c.stale_instances > 0 or o.reported <> '{}' or o.messages <> '{}' or v_outbox_arrivals <> '{}');
-  v_inbox_claims := v_inbox_room > 0 and (c.inbox_due or c.stale_instances > 0 or i.reported <> '{}' or i.messages <> '{}' or v_inbox_arrivals <> '{}');
+  v_outbox_claims := v_outbox_room > 0 and (c.outbox_due or c.stale_instances > 0 or o.reported <> '{}' or o.messages <> '{}' or v_outbox_arrived.arrivals <> '{}');
+  v_inbox_claims := v_inbox_room > 0 and (c.inbox_due or c.stale_instances > 0 or i.reported <> '{}' or i.messages <> '{}' or v_inbox_arrived.arrivals <> '{}');
   if (v_outbox_claims or v_inbox_claims) and c.outbox_instances is null then
     c := wh_take_rank(c, p_stale_threshold_seconds);
   end if;
   if v_outbox_held <> '{}' or s.outbox_unused <> '{}' then
-    v_outbox_next := wh_settle_outbox(c, wh_to_settle(v_outbox_held, s.outbox_busy, s.outbox_unused), v_outbox_reported.cooling, v_outbox_claims);
+    v_outbox_next := wh_settle_outbox(c, wh_to_settle(v_outbox_held, s.outbox_busy, s.outbox_unused), v_outbox_claims);
   end if;
   if v_inbox_held <> '{}' or s.inbox_unused <> '{}' then
-    v_inbox_next := wh_settle_inbox(c, wh_to_settle(v_inbox_held, s.inbox_busy, s.inbox_unused), v_inbox_reported.cooling, v_inbox_claims);
+    v_inbox_next := wh_settle_inbox(c, wh_to_settle(v_inbox_held, s.inbox_busy, s.inbox_unused), v_inbox_claims);
   end if;
   if c.stale_instances > 0 then
     perform wh_remove_stale_instances(c, p_stale_threshold_seconds);
@@ -164,25 +177,27 @@ begin
 
   -- What it may run now: what was due at the beginning, or may be by what the call has done.
   if v_outbox_claims then
-    v_outbox_leased := v_outbox_leased || (wh_claim_outbox(c, v_outbox_room, s.appended, v_outbox_next)).message_ids;
+    v_outbox_claimed := wh_claim_all_outbox(c, v_outbox_room, s.appended, v_outbox_next);
+    v_outbox_leased := v_outbox_leased || v_outbox_claimed.message_ids;
   end if;
   if v_inbox_claims then
-    v_inbox_leased := v_inbox_leased || case when p_inbox_handlers is null
-      then (wh_claim_inbox(c, v_inbox_room, s.appended, v_inbox_next)).message_ids
-      else wh_claim_handled(c, v_inbox_room, s.appended, v_inbox_next) end;
+    v_inbox_claimed := wh_claim_all_inbox(c, v_inbox_room, s.appended, v_inbox_next);
+    v_inbox_leased := v_inbox_leased || v_inbox_claimed.message_ids;
   end if;
-  if v_outbox_arrivals <> '{}' then
-    perform wh_admit_outbox(c, v_outbox_arrivals, s.outbox_admitted);
+  if v_outbox_arrived.arrivals <> '{}' then
+    perform wh_admit_outbox(c, v_outbox_arrived, s.outbox_admitted);
   end if;
-  if v_inbox_arrivals <> '{}' then
-    perform wh_admit_inbox(c, v_inbox_arrivals, s.inbox_admitted);
+  if v_inbox_arrived.arrivals <> '{}' then
+    perform wh_admit_inbox(c, v_inbox_arrived, s.inbox_admitted);
   end if;
-  if v_outbox_arrivals <> '{}' and wh_leaves_strangers(s.outbox_admitted, v_outbox_leased, c.outbox_rank, c.outbox_instances)
-     or v_inbox_arrivals <> '{}' and wh_leaves_strangers(s.inbox_admitted, v_inbox_leased, c.inbox_rank, c.inbox_instances)
+  if v_outbox_arrived.arrivals <> '{}' and wh_leaves_strangers(s.outbox_admitted, v_outbox_leased, c.outbox_rank, c.outbox_instances)
+     or v_inbox_arrived.arrivals <> '{}' and wh_leaves_strangers(s.inbox_admitted, v_inbox_leased, c.inbox_rank, c.inbox_instances)
   then
     perform wh_wake();
   end if;
-  if clock_timestamp() > c.now + make_interval(secs => c.lease_seconds / 4.0) then
+  if clock_timestamp() < c.now then
+    raise exception using errcode = 'serialization_failure', message = 'process_work_batch: the clock has gone back during this call';
+  elsif clock_timestamp() > c.now + make_interval(secs => c.lease_seconds / 4.0) then
     -- It has waited for somebody, and the leases that it hands out have aged.
     c := wh_take_time(c, false);
     v_outbox_leased := wh_renew_outbox(c, v_outbox_leased);
@@ -197,6 +212,12 @@ begin
   end if;
   if v_inbox_leased <> '{}' then
     return query select * from wh_items_inbox(v_inbox_leased);
+  end if;
+  if p_flags & 128 <> 0 and (
+       wh_only_tidied(v_outbox_leased, v_outbox_claimed, v_outbox_arrived, s.outbox_admitted)
+       or wh_only_tidied(v_inbox_leased, v_inbox_claimed, v_inbox_arrived, s.inbox_admitted))
+  then
+    return query select * from wh_look_again();
   end if;
 end
 $$;

@@ -1,5 +1,5 @@
--- Of these arrivals: those whose stream the call has opened or locked, and, where admission goes on from a later
--- place, without events that would overtake earlier ones of their stream.
+-- Of these arrivals: those whose stream the call has opened or locked, and, where they are not all that is unadmitted,
+-- without events that would overtake earlier ones of their stream.
 create or replace function wh_admissible_{lane}(c wh_call, p_arrivals wh_arrival[], p_streams wh_open_stream[])
 returns wh_arrival[]
 language plpgsql stable
@@ -11,7 +11,7 @@ begin
   if p_arrivals = '{}' then
     return p_arrivals;
   end if;
-  if c.{lane}_admit_from > c.{lane}_floor then
+  if c.{lane}_all_seen is not true then
     v_behind := wh_behind_{lane}(c, array(select distinct a.stream_key from unnest(p_arrivals) a where a.appends), p_arrivals, false);
   end if;
   return array(

@@ -2,10 +2,11 @@
 -- room for. Most need none: in a stream that has a row, whoever claims it next takes them in their order, and marks them then
 -- (wh_needing_admission). And a call that has work of its own, and could not begin more at once, leaves streams of others'
 -- partitions to their owners.
--- Only where nothing can pile up: of a crowd the lowest are admitted as they come.
--- Reads by wh_{lane}_unadmitted, from the lane's floor or from where admission goes on.
+-- Only where nothing can pile up: of a crowd the lowest are admitted as they come, and behind them it looks for what can start
+-- (wh_arrivals_beyond_{lane}).
+-- Reads by wh_{lane}_unadmitted, from the lane's floor.
 create or replace function wh_arrivals_{lane}(c wh_call, p_room int, p_polls boolean)
-returns wh_arrival[]
+returns wh_arrived
 language plpgsql stable
 as $$
 declare
@@ -22,20 +23,14 @@ begin
     select m.message_id, m.stream_key, wh_partition(m.stream_key, c.partition_count) as partition_number, m.sequence_order,
            m.is_event and m.stream_id is not null and m.status & 2 = 0 as appends
     from wh_{lane} m
-    where m.partition_number is null and m.processed_at is null and m.sequence_order >= c.{lane}_admit_from
+    where m.partition_number is null and m.processed_at is null and m.sequence_order >= c.{lane}_floor
     order by m.sequence_order
     limit v_look
   ) a;
-  if v_seen < v_look then
-    return (wh_needing_admission('{lane}', coalesce(v_arrivals, '{}')))[:v_limit];
+  if v_seen = v_look then
+    return wh_arrivals_beyond_{lane}(c, p_room, v_limit, v_for_all);
   end if;
-  return array(
-    select (m.message_id, m.stream_key, wh_partition(m.stream_key, c.partition_count), m.sequence_order,
-            m.is_event and m.stream_id is not null and m.status & 2 = 0)::wh_arrival
-    from wh_{lane} m
-    where m.partition_number is null and m.processed_at is null and m.sequence_order >= c.{lane}_admit_from
-    order by m.sequence_order
-    limit v_limit
-  );
+  v_arrivals := wh_needing_admission('{lane}', coalesce(v_arrivals, '{}'));
+  return row(v_arrivals[:v_limit], cardinality(v_arrivals) <= v_limit, false, null)::wh_arrived;
 end
 $$;

@@ -1,13 +1,14 @@
--- Frees streams, which the caller has locked, until the time of their first message. Reads by primary key.
-create or replace function wh_block_streams(p_lane text, p_stream_ids uuid[], p_until timestamptz[])
+-- Frees streams, which the caller has locked, until the time of their first message. The head is exact, so that what arrives
+-- behind it is known to change nothing (wh_lower_heads). Reads by primary key.
+create or replace function wh_block_streams(p_lane text, p_stream_ids uuid[], p_heads bigint[], p_until timestamptz[])
 returns void
 language plpgsql
 set enable_hashjoin = off set enable_mergejoin = off
 as $$
 begin
   update wh_active_streams s
-  set instance_id = null, lease_expiry = null, held_through = 0, available_at = b.until, waits_for = null
-  from unnest(p_stream_ids, p_until) as b(stream_id, until)
+  set instance_id = null, lease_expiry = null, held_through = 0, head = b.head, available_at = b.until, is_blocked = true, waits_for = null
+  from unnest(p_stream_ids, p_heads, p_until) as b(stream_id, head, until)
   where s.stream_id = b.stream_id and (s.lane = p_lane) is true;
 end
 $$;

@@ -13,6 +13,7 @@ begin
     delete from wh_{lane} m
     using unnest(p_failures) f
     where m.message_id = f.message_id and m.instance_id = c.instance_id
+      and m.attempts + 1 = coalesce(f.attempt, m.attempts + 1)
       and coalesce(f.dead_letter, f.retry_after_seconds is null and m.attempts + 1 >= 10)
     returning m.*, f.error as last_error, f.completed_status
   ), buried as (

@@ -1,8 +1,8 @@
--- Frees these streams, which the caller holds and has locked: they are due now, or when their first message is. A cooling
--- one is due a moment after this call. p_heads: their first messages; null: not known better than before.
+-- Frees these streams, which the caller holds and has locked: they are due now, or when their first message is.
+-- p_heads: their first messages; null: not known better than before, and due now.
 -- Reads by primary key.
 create or replace function wh_free_streams(
-  c wh_call, p_lane text, p_stream_ids uuid[], p_heads bigint[], p_scheduled timestamptz[], p_cooling uuid[]
+  c wh_call, p_lane text, p_stream_ids uuid[], p_heads bigint[], p_scheduled timestamptz[]
 )
 returns void
 language plpgsql
@@ -11,7 +11,7 @@ as $$
 begin
   update wh_active_streams s
   set instance_id = null, lease_expiry = null, head = coalesce(f.head, s.head), held_through = 0,
-      available_at = greatest(f.scheduled_for, case when s.stream_id = any(p_cooling) then c.now + interval '1 microsecond' else c.now end)
+      available_at = greatest(f.scheduled_for, c.now), is_blocked = coalesce(f.scheduled_for > c.now, false)
   from unnest(p_stream_ids, p_heads, p_scheduled) as f(stream_id, head, scheduled_for)
   where s.stream_id = f.stream_id and (s.lane = p_lane) is true;
 end

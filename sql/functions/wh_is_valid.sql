@@ -12,6 +12,7 @@ begin
     when 'boolean' then return jsonb_typeof(p_value) = 'boolean';
     when 'uuid' then perform v_text::uuid;
     when 'timestamptz' then perform v_text::timestamptz;
+    when 'count' then return jsonb_typeof(p_value) = 'number' and v_text::int >= 1;
     when 'status' then return jsonb_typeof(p_value) = 'number' and v_text::int >= 0;
     when 'version' then return jsonb_typeof(p_value) = 'number' and v_text::bigint >= 0;
     when 'number' then

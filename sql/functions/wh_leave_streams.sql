@@ -8,7 +8,7 @@ set enable_hashjoin = off set enable_mergejoin = off
 as $$
 begin
   update wh_active_streams s
-  set instance_id = null, lease_expiry = null, held_through = 0, head = l.head, waits_for = l.handler
+  set instance_id = null, lease_expiry = null, held_through = 0, head = l.head, is_blocked = false, waits_for = l.handler
   from unnest(p_stream_ids, p_heads, p_handlers) as l(stream_id, head, handler)
   where s.stream_id = l.stream_id and (s.lane = p_lane) is true;
 end

@@ -1,6 +1,7 @@
 -- Locks up to p_room streams of a lane that the caller may take: first those whose lease has run out, anybody's;
 -- then those that others had no handler for; then free ones that are due: of any partition, as many as it could begin at once,
--- and beyond that of its own partitions or waiting longer than the grace period.
+-- and beyond that of its own partitions or waiting longer than the grace period. Which are due does not depend on the clock: those
+-- whose time has come are taken from among the blocked ones first (wh_unblock_streams), and then all share one order.
 -- Locks: stream rows, skip locked: it never waits.
 -- Reads by wh_active_streams_leased and wh_active_streams_free, from the lane's floors, and as wh_lock_waiting_streams.
 create or replace function wh_lock_due_streams(
@@ -17,6 +18,7 @@ declare
   v_partitions int[];
   v_waiting wh_locked := row('{}', '{}');
   v_rest int;
+  v_cooling uuid[] := coalesce(case p_lane when 'outbox' then c.outbox_cooling else c.inbox_cooling end, '{}');
   v_spare int := case when v_instances < 2 then 0 when p_lane = 'outbox' then c.outbox_spare else c.inbox_spare end;
   v_free uuid[];
   v_free_partitions int[];
@@ -44,12 +46,14 @@ begin
     v_waiting := wh_lock_waiting_streams(c, p_lane, p_room - cardinality(r.expired), v_capped_to);
   end if;
   v_rest := p_room - cardinality(r.expired) - cardinality(v_waiting.stream_ids);
+  perform wh_unblock_streams(c, p_lane, v_rest, p_free_from);
   select coalesce(array_agg(f.stream_id), '{}'), array_agg(f.partition_number) into v_free, v_free_partitions
   from (
     select s.stream_id, s.partition_number
     from wh_active_streams s
-    where s.lane = p_lane and s.instance_id is null and s.waits_for is null
-      and s.available_at between p_free_from and c.now
+    where s.lane = p_lane and s.instance_id is null and s.waits_for is null and not s.is_blocked
+      and s.available_at >= p_free_from
+      and s.stream_id <> all(v_cooling)
       and (v_spare > 0
            or s.partition_number % v_instances = v_rank
            or s.available_at <= c.now - make_interval(secs => c.takeover_seconds::double precision))
@@ -63,8 +67,9 @@ begin
     from (
       select s.stream_id, s.partition_number
       from wh_active_streams s
-      where s.lane = p_lane and s.instance_id is null and s.waits_for is null
-        and s.available_at between p_free_from and c.now
+      where s.lane = p_lane and s.instance_id is null and s.waits_for is null and not s.is_blocked
+        and s.available_at >= p_free_from
+        and s.stream_id <> all(v_cooling)
         and (s.partition_number % v_instances = v_rank
              or s.available_at <= c.now - make_interval(secs => c.takeover_seconds::double precision))
         and (v_capped_to is null or s.partition_number = any(v_capped_to))

@@ -4,7 +4,9 @@
 -- (A read-only snapshot, however old, has no transaction id and does not hold it back.) One freak remains: a plain
 -- insert takes its order number a moment before its id; so once a minute, also in a quiet
 -- system, the look starts from the bottom.
--- Locks: the lane's row, skip locked, and only when they can move: a poll that they cannot move for writes nothing. Reads the heads of three indexes.
+-- What was noted before the clock went back is not written any more: asked under the lock, so it is either before wh_follow_clock
+-- has looked, or not at all.
+-- Locks: the lane's row, skip locked, and only when they can move: a poll that they cannot move for writes nothing. Reads the heads of four indexes.
 create or replace function wh_move_floors_{lane}(c wh_call)
 returns void
 language plpgsql
@@ -16,6 +18,7 @@ begin
   from wh_lanes l
   where l.lane = '{lane}' and l.moved_at < c.noted_at - interval '250 milliseconds'
     and l.horizon <= pg_snapshot_xmin(pg_current_snapshot())
+    and c.noted_at <= clock_timestamp()
   for no key update skip locked;
   if not found then
     return;
@@ -29,6 +32,10 @@ begin
       free_from = least(v_lane.next_from, (
         select s.available_at from wh_active_streams s
         where s.lane = '{lane}' and s.instance_id is null and s.waits_for is null
+          and not s.is_blocked and s.available_at >= case when c.sweeps then '-infinity' else v_lane.free_from end
+        order by s.available_at limit 1), (
+        select s.available_at from wh_active_streams s
+        where s.lane = '{lane}' and s.is_blocked
           and s.available_at >= case when c.sweeps then '-infinity' else v_lane.free_from end
         order by s.available_at limit 1)),
       leased_from = least(v_lane.next_from, (

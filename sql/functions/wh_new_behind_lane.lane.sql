@@ -1,7 +1,7 @@
 -- The streams in which a new event would overtake plainly inserted ones that this call does not admit: what is stored
 -- there is left to admission. Either it read them and somebody has their stream locked, or it did not read them all.
 create or replace function wh_new_behind_{lane}(
-  c wh_call, p_messages wh_new_message[], p_arrivals wh_arrival[], p_admitted wh_arrival[], p_room int
+  c wh_call, p_messages wh_new_message[], p_arrivals wh_arrival[], p_admitted wh_arrival[]
 )
 returns uuid[]
 language plpgsql stable
@@ -10,7 +10,7 @@ begin
   if p_messages = '{}' then
     return '{}';
   end if;
-  if p_room > 0 and cardinality(p_arrivals) < wh_admission_limit(p_room) and c.{lane}_admit_from <= c.{lane}_floor then
+  if c.{lane}_all_seen then
     return array(
       select a.stream_key from unnest(p_arrivals) a where a.appends
       except

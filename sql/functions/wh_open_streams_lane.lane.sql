@@ -1,6 +1,6 @@
 -- Makes the stream rows of everything the call stores and admits in the lane, and locks those that exist.
 -- A fresh stream with a stored message that can be run now is made as held by the caller, so that store and
--- lease are one insert each. p_held: streams that the caller has reported on and locked; only in
+-- lease are one insert each; one whose first message has to wait is made as blocked (see wh_point_heads_{lane}). p_held: streams that the caller has reported on and locked; only in
 -- those may it lease new messages beside fresh ones. Any other existing
 -- row is not touched: what is stored there stays unadmitted, like a plain insert, so a storer holds nobody up.
 -- Locks: stream rows by stream_id, the outbox's before the inbox's; waits for a concurrent call that opens the same
@@ -36,9 +36,9 @@ begin
     from wh_active_streams s
     where s.stream_id = any(array(select o.stream_id from others o)) and (s.lane = '{lane}') is true
   ), opened as (
-    insert into wh_active_streams (stream_id, lane, partition_number, instance_id, lease_expiry, available_at, head, held_through)
+    insert into wh_active_streams (stream_id, lane, partition_number, instance_id, lease_expiry, available_at, is_blocked, head, held_through)
     select w.stream_id, '{lane}', w.partition_number, case when h.held then c.instance_id end, case when h.held then c.lease_expiry end,
-      case when w.ord = w.scheduled_ord then w.available_at else c.now end,
+      case when w.ord = w.scheduled_ord then w.available_at else c.now end, coalesce(w.ord = w.scheduled_ord, false),
       w.head, case when h.held then 9223372036854775807 else 0 end
     from others w
     -- Held: nothing arrived before it, its first message is not scheduled for later, there is room for it.

@@ -6,7 +6,7 @@ returns wh_request
 language plpgsql
 as $$
 declare
-  r wh_request := row('{}', false, false, '{}', '{}', '{}', '{}');
+  r wh_request := row('{}', false, false, '{}', '{}', '{}', '{}', false);
   v_parsed wh_parsed;
 begin
   if p_messages is not null then
@@ -14,6 +14,7 @@ begin
     r.messages := v_parsed.messages;
     r.has_events := v_parsed.has_events;
     r.has_scheduled := v_parsed.has_scheduled;
+    r.has_conditions := v_parsed.has_conditions;
   end if;
   if p_completions is not null then
     r.completions := wh_parse_completions('p_' || p_lane || '_completions', p_completions);

@@ -21,7 +21,7 @@ begin
   end if;
   v_messages := array(
     select (m.ord, m.message_id, m.event_type, m.event_type, coalesce(m.event_data, 'null'), coalesce(m.metadata, '{}'), m.scope,
-            m.stream_id, false, null, null, coalesce(m.stream_id, m.message_id), null)::wh_new_message
+            m.stream_id, false, null, null, coalesce(m.stream_id, m.message_id), null, null)::wh_new_message
     from rows from (
       jsonb_to_recordset(p_messages) as (
         message_id uuid, destination text, event_type text, event_data jsonb, metadata jsonb, scope jsonb, stream_id uuid)

@@ -1,6 +1,7 @@
--- Writes what receptors report on events: one row per event and receptor, bits accumulate, failures count.
+-- Writes what receptors report on events: one row per event and receptor, bits accumulate, failures count. Not for messages of
+-- which the call's own report was refused (p_lost): their receptors run again, where they are held now.
 -- Locks: its rows by (event_id, receptor_name), waiting.
-create or replace function wh_record_receptors(p_completions jsonb, p_failures jsonb)
+create or replace function wh_record_receptors(p_completions jsonb, p_failures jsonb, p_lost uuid[])
 returns void
 language plpgsql
 as $$
@@ -17,6 +18,7 @@ begin
     union all
     select true, * from jsonb_to_recordset(coalesce(p_failures, '[]')) as x(event_id uuid, receptor_name text, status int, error text)
   ) i
+  where i.event_id <> all(p_lost)
   group by i.event_id, i.receptor_name
   order by i.event_id, i.receptor_name
   on conflict (event_id, receptor_name) do update

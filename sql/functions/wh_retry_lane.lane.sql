@@ -22,6 +22,7 @@ begin
         instance_id = null, lease_expiry = null
     from unnest(p_failures) f
     where m.message_id = f.message_id and m.instance_id = c.instance_id
+      and m.attempts + 1 = coalesce(f.attempt, m.attempts + 1)
     returning m.message_id, m.stream_key
   )
   select array_agg(f.message_id), array_agg(f.stream_key) into r from failed f;

@@ -7,9 +7,12 @@ as $$
 declare
   c wh_call;
 begin
-  select p_instance_id, clock_timestamp(), o.admitted_below, n.admitted_below into c.instance_id, c.now, c.outbox_floor, c.inbox_floor
-  from wh_lanes o, wh_lanes n
-  where o.lane = 'outbox' and n.lane = 'inbox';
+  c.instance_id := p_instance_id;
+  c.now := clock_timestamp();
+  select coalesce(min(l.admitted_below) filter (where l.lane = 'outbox'), 0), coalesce(min(l.admitted_below) filter (where l.lane = 'inbox'), 0)
+  into c.outbox_floor, c.inbox_floor
+  from wh_lanes l
+  where l.lane = any(array['outbox', 'inbox']);
   return c;
 end
 $$;

@@ -1,12 +1,12 @@
 -- Decides what becomes of streams that the caller holds and has locked: nothing left, the row goes; something held, the row
 -- stays untouched; nothing held, the stream is free again, due now or when its first message is. With p_goes_on, those that
 -- the claim of this very call may take are not freed but returned: it goes on with them (wh_claim_{lane}).
--- A cooling stream gives nothing out in this call: it is due a moment after it. Who may sleep is woken for what is left to others.
+-- A cooling stream gives nothing out in this call. Who may sleep is woken for what is left to others.
 -- A lease on a message that has run out while the stream's went on is taken off.
 -- The rows were locked by an earlier statement, so this one sees, with a new snapshot, every message that was admitted
 -- under the lock before; one committed later is not admitted yet and will open the stream anew. Nothing is stranded.
 -- Reads by primary key, then by wh_{lane}_stream from the stream's head, or the first unadmitted message, to what is held.
-create or replace function wh_settle_{lane}(c wh_call, p_stream_ids uuid[], p_cooling uuid[], p_goes_on boolean)
+create or replace function wh_settle_{lane}(c wh_call, p_stream_ids uuid[], p_goes_on boolean)
 returns uuid[]
 language plpgsql
 set enable_hashjoin = off set enable_mergejoin = off
@@ -27,7 +27,7 @@ begin
     select s.stream_id, f.sequence_order as head, f.scheduled_for,
       s.partition_number % c.{lane}_instances = c.{lane}_rank as is_own,
       s.instance_id = c.instance_id and s.lease_expiry > c.now as is_held,
-      coalesce(s.stream_id = any(p_cooling), false) or coalesce(f.scheduled_for > c.now, false) as waits,
+      coalesce(s.stream_id = any(c.{lane}_cooling), false) or coalesce(f.scheduled_for > c.now, false) as waits,
       case when f.instance_id = c.instance_id and f.lease_expiry > c.now then f.lease_expiry
            else (
              select max(h.lease_expiry)
@@ -70,7 +70,7 @@ begin
   end if;
   if v_freed is not null then
     perform wh_release_{lane}(v_forgotten);
-    perform wh_free_streams(c, '{lane}', v_freed, v_heads, v_scheduled, p_cooling);
+    perform wh_free_streams(c, '{lane}', v_freed, v_heads, v_scheduled);
   end if;
   if v_for_others then
     perform wh_wake();

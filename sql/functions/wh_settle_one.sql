@@ -1,8 +1,8 @@
 -- The short way of process_work_batch for a handler's own transaction, about to commit: it reports one message as done, and says
 -- nothing else but which receptor did it and which outbox messages it sends. True: all is done. False: it is not such a call, or
--- the message is not held; nothing is changed then but the record of the receptor, which the long way writes again.
+-- the message is not held; nothing is changed then.
 -- What it stores stays unadmitted, and the insert itself wakes who sleeps (wh_wake_sleepers).
--- Locks: receptor rows, the stream row, then as wh_store, in this order, as the long way. Raises WB001, WB002.
+-- Locks: the stream row, receptor rows, then as wh_store, in this order, as the long way. Raises WB001, WB002.
 create or replace function wh_settle_one(
   p_instance_id uuid, p_outbox_completions jsonb, p_inbox_completions jsonb, p_receptor_completions jsonb, p_new_outbox_messages jsonb,
   p_partition_count int, p_lease_seconds int
@@ -22,8 +22,8 @@ begin
   if p_new_outbox_messages is not null then
     v_new := wh_parse_messages('p_new_outbox_messages', 'destination', p_new_outbox_messages, p_partition_count);
   end if;
-  if p_receptor_completions is not null then
-    perform wh_record_receptors(p_receptor_completions, null);
+  if v_new.has_conditions then
+    return false;
   end if;
   perform wh_end_if_stalled(p_lease_seconds);
   v_stream_id := case when c_inbox then wh_finish_one_inbox(p_instance_id, v_one.message_ids[1])
@@ -31,15 +31,18 @@ begin
   if v_stream_id is null then
     return false;
   end if;
+  if p_receptor_completions is not null then
+    perform wh_record_receptors(p_receptor_completions, null, '{}');
+  end if;
   if v_new.has_events then
     perform wh_store(wh_roomless_call(p_instance_id), v_new.messages, '{}', '{}', '{}', '{}', '{}', 0, 0, true, v_new.has_scheduled);
   elsif v_new.messages <> '{}' then
     perform wh_store_aside(p_instance_id, v_new.messages);
   end if;
   if c_inbox and not wh_settle_stream_inbox(p_instance_id, v_stream_id) then
-    perform wh_settle_inbox(wh_roomless_call(p_instance_id), array[v_stream_id], '{}', false);
+    perform wh_settle_inbox(wh_roomless_call(p_instance_id), array[v_stream_id], false);
   elsif not c_inbox and not wh_settle_stream_outbox(p_instance_id, v_stream_id) then
-    perform wh_settle_outbox(wh_roomless_call(p_instance_id), array[v_stream_id], '{}', false);
+    perform wh_settle_outbox(wh_roomless_call(p_instance_id), array[v_stream_id], false);
   end if;
   return true;
 end

@@ -16,11 +16,12 @@ begin
   into c.outbox_rank, c.outbox_instances, c.inbox_rank, c.inbox_instances
   from wh_service_instances i
   where i.last_heartbeat_at >= v_stale_before and i.instance_id <> c.instance_id;
-  select case when o.until > v_now then greatest(o.admit_from, c.outbox_floor) else c.outbox_floor end,
-         case when n.until > v_now then greatest(n.admit_from, c.inbox_floor) else c.inbox_floor end
+  -- A mark that would last longer than one does was made before the clock went back.
+  select greatest(max(a.admit_from) filter (where a.lane = 'outbox'), c.outbox_floor),
+         greatest(max(a.admit_from) filter (where a.lane = 'inbox'), c.inbox_floor)
   into c.outbox_admit_from, c.inbox_admit_from
-  from wh_admission o, wh_admission n
-  where o.lane = 'outbox' and n.lane = 'inbox';
+  from wh_admission a
+  where a.lane = any(array['outbox', 'inbox']) and a.until between v_now and v_now + interval '1 second';
   return c;
 end
 $$;

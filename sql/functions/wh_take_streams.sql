@@ -8,7 +8,7 @@ set enable_hashjoin = off set enable_mergejoin = off
 as $$
 begin
   update wh_active_streams s
-  set instance_id = c.instance_id, head = t.head, held_through = t.through, waits_for = null,
+  set instance_id = c.instance_id, head = t.head, held_through = t.through, is_blocked = false, waits_for = null,
       lease_expiry = case when s.instance_id = c.instance_id and s.lease_expiry >= c.fresh_from then s.lease_expiry else c.lease_expiry end
   from unnest(p_stream_ids, p_heads, p_through) as t(stream_id, head, through)
   where s.stream_id = t.stream_id and (s.lane = p_lane) is true;

@@ -45,8 +45,8 @@ begin
   r.outbox_admitted := wh_admissible_outbox(c, p_outbox_arrivals, v_streams);
   r.inbox_admitted := wh_admissible_inbox(c, p_inbox_arrivals, v_streams);
   if p_has_events then
-    v_behind := wh_new_behind_outbox(c, p_outbox, p_outbox_arrivals, r.outbox_admitted, p_outbox_room)
-      || wh_new_behind_inbox(c, v_inbox, p_inbox_arrivals, r.inbox_admitted, p_inbox_room);
+    v_behind := wh_new_behind_outbox(c, p_outbox, p_outbox_arrivals, r.outbox_admitted)
+      || wh_new_behind_inbox(c, v_inbox, p_inbox_arrivals, r.inbox_admitted);
   end if;
   if p_has_events or r.outbox_admitted <> '{}' or r.inbox_admitted <> '{}' then
     select e.versions, e.deferred into v_versions, v_deferred
@@ -82,6 +82,10 @@ begin
   if cardinality(v_inbox) > 0 then
     r.inbox_leased := wh_store_inbox(c, v_inbox, v_streams, v_appending, p_inbox_room, p_has_scheduled);
     r.inbox_unused := wh_unused_streams('inbox', v_opened.streams, v_inbox, r.inbox_leased);
+  end if;
+  if p_has_scheduled then
+    perform wh_point_heads_outbox(c, v_opened.streams);
+    perform wh_point_heads_inbox(c, v_opened.streams);
   end if;
   if v_opened.has_known then
     r.outbox_busy := wh_keep_streams(c, 'outbox', v_streams, p_outbox, r.outbox_leased, v_outbox_head);

@@ -36,10 +36,10 @@ export async function fillBacklog(db: TestDatabase): Promise<void> {
           case when s.held and n <= 100 then now() + interval '1 hour' end
         from streams s cross join lateral generate_series(1, s.depth) n
       )
-      insert into wh_active_streams (stream_id, lane, partition_number, instance_id, lease_expiry, available_at, head, held_through, waits_for)
+      insert into wh_active_streams (stream_id, lane, partition_number, instance_id, lease_expiry, available_at, is_blocked, head, held_through, waits_for)
       select s.stream_id, '${lane.source}', wh_partition(s.stream_id, 10000),
         case when s.held then '${other.id}'::uuid end, case when s.held then now() + interval '1 hour' end,
-        case when s.scheduled then now() + interval '1 hour' else now() - interval '1 hour' end, 0,
+        case when s.scheduled then now() + interval '1 hour' else now() - interval '1 hour' end, s.scheduled, 0,
         case when s.held then 9223372036854775807 else 0 end, s.waits_for
       from streams s`);
   }

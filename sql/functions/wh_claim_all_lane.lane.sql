@@ -1,0 +1,32 @@
+-- The claim of a call: looks at due streams again until its room is full or there are no more. A look may find nothing but
+-- streams to put in order: blocked, empty, or left to those that have a handler. It looks on behind them, so that a
+-- crowd of those does not hide what the caller can run, for a second at most (is_cut: there may be more). Those who have the
+-- handlers that streams were left to may sleep, and are woken.
+-- Locks: as wh_claim_{lane}. It never waits.
+create or replace function wh_claim_all_{lane}(c wh_call, p_room int, p_appended uuid[], p_next uuid[])
+returns wh_claimed
+language plpgsql
+as $$
+declare
+  c_look constant int := 500;
+  r wh_claimed := wh_claim_{lane}(c, p_room, p_room, p_appended, p_next);
+  v_look wh_claimed;
+  v_until timestamptz;
+begin
+  v_look := r;
+  while v_look.tidied_streams > 0 and cardinality(r.message_ids) < p_room loop
+    v_until := coalesce(v_until, clock_timestamp() + interval '1 second');
+    if clock_timestamp() > v_until then
+      r.is_cut := true;
+      exit;
+    end if;
+    v_look := wh_claim_{lane}(c, p_room - cardinality(r.message_ids), greatest(p_room, c_look), p_appended, '{}');
+    r.message_ids := r.message_ids || v_look.message_ids;
+    r.left_streams := r.left_streams + v_look.left_streams;
+  end loop;
+  if r.left_streams > 0 then
+    perform wh_wake_all();
+  end if;
+  return r;
+end
+$$;

@@ -1,0 +1,27 @@
+-- Points the heads of streams that this call has made as blocked at their first message, which is stored by now: so what arrives
+-- later is known to lie before it or behind (wh_lower_heads). When something has arrived before it, unadmitted, the stream is due.
+-- Only for calls that store something scheduled.
+-- The streams are the call's own. Reads by primary key, then by wh_{lane}_stream.
+create or replace function wh_point_heads_{lane}(c wh_call, p_streams wh_open_stream[])
+returns void
+language plpgsql
+set enable_hashjoin = off set enable_mergejoin = off
+as $$
+declare
+  v_made uuid[] := array(select s.stream_id from unnest(p_streams) s where s.lane = '{lane}' and s.fresh and not s.held);
+begin
+  if v_made = '{}' then
+    return;
+  end if;
+  update wh_active_streams s
+  set head = f.sequence_order, is_blocked = coalesce(f.scheduled_for > c.now, false), available_at = greatest(f.scheduled_for, c.now)
+  from unnest(v_made) as k(stream_id)
+  cross join lateral (
+    select m.sequence_order, m.scheduled_for from wh_{lane} m
+    where m.stream_key = k.stream_id and m.processed_at is null
+    order by m.sequence_order
+    limit 1
+  ) f
+  where s.stream_id = k.stream_id and (s.lane = '{lane}') is true and s.is_blocked;
+end
+$$;

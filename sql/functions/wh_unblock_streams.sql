@@ -1,0 +1,23 @@
+-- Makes up to p_room blocked streams of a lane due whose time has come, of whatever partition: from then on they wait in one
+-- order with all others. available_at stays, so the grace period of their owners counts from the time they waited for.
+-- Locks: stream rows, skip locked: it never waits. Reads by wh_active_streams_blocked, from the lane's floor.
+create or replace function wh_unblock_streams(c wh_call, p_lane text, p_room int, p_free_from timestamptz)
+returns void
+language plpgsql
+set enable_hashjoin = off set enable_mergejoin = off
+as $$
+declare
+  v_stream_ids uuid[] := array(
+    select s.stream_id
+    from wh_active_streams s
+    where s.lane = p_lane and s.is_blocked and s.available_at between p_free_from and c.now
+    order by s.available_at
+    limit p_room
+    for no key update skip locked
+  );
+begin
+  if v_stream_ids <> '{}' then
+    update wh_active_streams s set is_blocked = false where s.stream_id = any(v_stream_ids) and s.lane = p_lane;
+  end if;
+end
+$$;
