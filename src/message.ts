@@ -22,6 +22,8 @@ export const WorkBatchFlags = {
   HighPriority: 16,
   RetryAfterFailure: 32,
   LeaseLost: 64,
+  /** On a call: it wants to be told when it could only put things in order and there is more. On a row: that is so. */
+  LookAgain: 128,
 } as const;
 export type WorkBatchFlags = (typeof WorkBatchFlags)[keyof typeof WorkBatchFlags];
 
@@ -64,6 +66,11 @@ interface NewMessage {
 /** A message to leave this service. */
 export interface NewOutboxMessage extends NewMessage {
   readonly destination: string;
+  /**
+   * The inbox message that it came of: it is stored only if the report of this call on that one is accepted, so that what a
+   * handler sent goes with its completion or not at all.
+   */
+  readonly onlyWith?: MessageId | undefined;
 }
 
 /** A message that has come in. Its id enters the inbox once, for ever. */
@@ -87,6 +94,11 @@ export interface MessageFailure {
   readonly retryAfterSeconds?: number | undefined;
   /** Give up: the message moves to wh_dead_letters and its stream goes on. */
   readonly deadLetter?: boolean | undefined;
+  /**
+   * Which attempt has failed: the item's `attempts` plus one. A report that comes late, when that attempt is counted already,
+   * is refused then (LeaseLost) and not counted against the next one.
+   */
+  readonly attempt?: number | undefined;
 }
 
 /** A receptor that has handled an event. */
@@ -150,4 +162,6 @@ export interface WorkBatch {
   readonly leaseLost: readonly LostLease[];
   /** With the PostgreSQL transport: how many outbox messages the call itself has brought to the inbox. */
   readonly transferred?: number;
+  /** The call asked by the flag LookAgain: it has only put things in order, and there is more. Call again at once. */
+  readonly looksAgain?: boolean;
 }

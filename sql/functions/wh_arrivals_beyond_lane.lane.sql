@@ -1,6 +1,6 @@
 -- Of a crowd of unadmitted messages: the lowest, all of them, so that the crowd gets smaller; and from behind those, where the
--- streams that are due would not fill the room, what can start now: messages of streams without a row, below the head of
--- theirs, or events that a due stream waits for. All others lie in streams that are held or blocked, and must not hide these.
+-- streams that are due would not fill the room, what can start now: messages of streams without a row that the caller has
+-- a handler for, those below the head of theirs, or events that a due stream waits for. All others lie in streams that are held or blocked, and must not hide these.
 -- When nothing can start, there is time to admit more of the crowd.
 -- It looks for a second at most. How far it came is noted for other calls (wh_admit_{lane}).
 -- Reads by wh_{lane}_unadmitted, from the lane's floor and from where admission goes on; streams by primary key.
@@ -24,13 +24,14 @@ begin
   while v_wanted > cardinality(v_starting) and clock_timestamp() < v_until loop
     select count(*), max(u.sequence_order),
       array_agg((u.message_id, u.stream_key, u.partition_number, u.sequence_order, u.appends)::wh_arrival order by u.sequence_order) filter (where
-        s.stream_id is null and (p_for_all or u.appends or u.partition_number % c.{lane}_instances = c.{lane}_rank)
+        s.stream_id is null and u.is_handled and (p_for_all or u.appends or u.partition_number % c.{lane}_instances = c.{lane}_rank)
         or u.sequence_order < s.head
         or u.appends and s.instance_id is null and (not s.is_blocked or u.sequence_order = s.head))
     into v_seen, v_last, v_found
     from (
       select m.message_id, m.stream_key, wh_partition(m.stream_key, c.partition_count) as partition_number, m.sequence_order,
-             m.is_event and m.stream_id is not null and m.status & 2 = 0 as appends
+             m.is_event and m.stream_id is not null and m.status & 2 = 0 as appends,
+             '{lane}' = 'outbox' or m.{target} <> all(c.inbox_handlers) is not true as is_handled
       from wh_{lane} m
       where m.partition_number is null and m.processed_at is null and m.sequence_order >= v_from
       order by m.sequence_order

@@ -134,9 +134,12 @@ export function decodeBatch(rows: readonly unknown[]): WorkBatch {
   const items: Record<WorkSource, WorkItem[]> = { outbox: [], inbox: [], perspective: [] };
   const leaseLost: LostLease[] = [];
   let transferred = 0;
+  let looksAgain = false;
   for (const row of rows as readonly Row[]) {
     const source = row.source as WorkSource;
-    if ((Number(row.flags) & WorkBatchFlags.LeaseLost) !== 0) {
+    if ((Number(row.flags) & WorkBatchFlags.LookAgain) !== 0) {
+      looksAgain = true;
+    } else if ((Number(row.flags) & WorkBatchFlags.LeaseLost) !== 0) {
       leaseLost.push({ source, messageId: row.message_id as string });
     } else if (row.lease_expiry === null) {
       transferred++;
@@ -145,7 +148,7 @@ export function decodeBatch(rows: readonly unknown[]): WorkBatch {
     }
   }
   const batch = { outbox: items.outbox, inbox: items.inbox, perspectives: items.perspective, leaseLost };
-  return transferred === 0 ? batch : { ...batch, transferred };
+  return { ...batch, ...(transferred > 0 && { transferred }), ...(looksAgain && { looksAgain }) };
 }
 
 export function decodeDeregister(rows: readonly unknown[]): number {

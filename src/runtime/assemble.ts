@@ -3,6 +3,7 @@ import { WorkCoordinator } from '../coordinator/index.js';
 import { Dispatcher, type DispatcherOptions, type OutboxWriter } from '../dispatch/index.js';
 import { WhizbangError } from '../errors.js';
 import { consoleLogger, type Logger } from '../logger.js';
+import { WorkBatchFlags } from '../message.js';
 import type { Envelope } from '../messages/index.js';
 import { type ResolvedOptions, resolveOptions, whizbangOptions } from '../options.js';
 import { type Receptor, type RetryPolicy, resolveRetryPolicy } from '../receptors/index.js';
@@ -77,7 +78,11 @@ export function assemble<Tx>(
   const line = new CallLine({
     coordinator: transport.sendsInCall === true ? sendingInCall(coordinator) : coordinator,
     ...work,
-    request: { inboxHandlers: registry.handlerNames(), maxPerspectiveItems: 0 },
+    request: {
+      inboxHandlers: registry.handlerNames(),
+      maxPerspectiveItems: 0,
+      flags: WorkBatchFlags.LookAgain,
+    },
   });
   const sending = createStrategy(options.strategy ?? 'immediate', {
     line,

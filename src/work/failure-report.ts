@@ -15,6 +15,7 @@ export function failureReport(
     messageId: item.messageId,
     completedStatus: 0,
     error: describeError(error),
+    attempt: attempts,
     ...(givenUp ? { deadLetter: true } : { retryAfterSeconds: retryDelaySeconds(policy, attempts) }),
   };
 }

@@ -119,6 +119,7 @@ export class WorkLoop {
     }
     // What is held looks again when it is done. Nothing is: now, as there may be more than the cap on partitions let it claim.
     if (transferred > 0 && this.#leases.count === 0) this.wake(['outbox']);
+    if (batch.looksAgain) this.wake();
   }
 
   #found(count: number, source: Lane['source']): void {
@@ -172,7 +173,7 @@ export class WorkLoop {
       const { leaseLost } = await strategy.flush();
       renewal?.done(leaseLost);
       this.#reached();
-      const foundNothing = looks && this.#handedOut === handedOutBefore;
+      const foundNothing = looks && this.#handedOut === handedOutBefore && this.#mayFind.size === 0;
       if (foundNothing && this.#leases.count === 0 && !this.#reportsWait) this.#nowIdle(true);
     } catch (error) {
       renewal?.withdraw();
