@@ -12,12 +12,22 @@ export interface TcpProxy extends AsyncDisposable {
   loseAnswers: number;
   /** Cut the clients off. The server does not learn of it until it wants to answer. */
   cut(): void;
+  /**
+   * The address moves: new connections go to that server. Those that there are end (`cut`), or stay open without a byte
+   * ever passing again (`silent`), as when a machine vanishes.
+   */
+  moveTo(connectionString: string, existing: 'cut' | 'silent'): void;
+}
+
+interface Pair {
+  readonly client: Socket;
+  readonly server: Socket;
 }
 
 /** A network between a client and the server that can fail where a test wants it to. */
 export async function startTcpProxy(connectionString: string): Promise<TcpProxy> {
-  const target = new URL(connectionString);
-  const pairs = new Set<{ client: Socket; server: Socket }>();
+  let target = new URL(connectionString);
+  const pairs = new Set<Pair>();
   const listener = createServer((client) => {
     proxy.accepted++;
     if (proxy.hangUpOn > 0) {
@@ -27,7 +37,9 @@ export async function startTcpProxy(connectionString: string): Promise<TcpProxy>
     }
     const server = connect(Number(target.port || 5432), target.hostname);
     pairs.add({ client, server });
-    for (const socket of [client, server]) socket.on('error', () => {});
+    // Refused or reset: else the other side would never learn of it.
+    client.on('error', () => server.destroy());
+    server.on('error', () => client.destroy());
     client.pipe(server);
     server.on('data', () => {
       if (proxy.loseAnswers === 0) return;
@@ -54,6 +66,11 @@ export async function startTcpProxy(connectionString: string): Promise<TcpProxy>
         client.destroy();
       }
     },
+    moveTo(moved, existing) {
+      target = new URL(moved);
+      if (existing === 'cut') proxy.cut();
+      else for (const pair of pairs) silence(pair);
+    },
     async [Symbol.asyncDispose]() {
       for (const { client, server } of pairs) {
         client.destroy();
@@ -64,4 +81,11 @@ export async function startTcpProxy(connectionString: string): Promise<TcpProxy>
     },
   };
   return proxy;
+}
+
+function silence({ client, server }: Pair): void {
+  client.unpipe(server);
+  server.unpipe(client);
+  // What becomes of one side is no longer told to the other.
+  for (const socket of [client, server]) socket.removeAllListeners('error').on('error', () => {});
 }
