@@ -76,8 +76,8 @@ export class Orders {
   }
 
   /** Everything was handled, once and in order, and nothing is left behind in any table. */
-  async expectFaultless(): Promise<void> {
-    await eventually(async () => expect((await this.verdict()).lost).toEqual([]));
+  async expectFaultless(patienceMs?: number): Promise<void> {
+    await eventually(async () => expect((await this.verdict()).lost).toEqual([]), patienceMs);
     // What is still to be handled is what could double: first let everything come to rest.
     await eventually(async () => expect(await this.#left()).toEqual([]));
     expect(await this.verdict()).toEqual(faultless);

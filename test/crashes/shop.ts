@@ -45,19 +45,24 @@ export interface ShopBehaviour {
   readonly handlerMs?: number | undefined;
   /** The receptors of the event, one after the other. Default: `note`. */
   readonly noting?: readonly string[] | undefined;
-  /** Told of every run of the first receptor. */
-  readonly onRun?: ((step: number) => void) | undefined;
+  /** Told of every run of the first receptor, and of its end. */
+  readonly onRun?: ((step: number, orderId: string) => void) | undefined;
+  readonly onRunEnd?: ((step: number, orderId: string) => void) | undefined;
 }
 
 export function createShop(
   options: Omit<Partial<WhizbangOptions>, 'service'> & Pick<WhizbangOptions, 'pool' | 'connectionString'>,
-  { name = 'shop', handlerMs = 0, noting = ['note'], onRun }: ShopBehaviour = {},
+  { name = 'shop', handlerMs = 0, noting = ['note'], onRun, onRunEnd }: ShopBehaviour = {},
 ): Whizbang {
   const place = receptor(PlaceOrder, async ({ orderId, step }, ctx) => {
-    onRun?.(step);
-    await ctx.tx.query(insertEffect, ['place', orderId, step, ctx.envelope.messageId, name]);
-    if (handlerMs > 0) await pause(handlerMs);
-    await ctx.publish(OrderPlaced({ orderId, step }));
+    onRun?.(step, orderId);
+    try {
+      await ctx.tx.query(insertEffect, ['place', orderId, step, ctx.envelope.messageId, name]);
+      if (handlerMs > 0) await pause(handlerMs);
+      await ctx.publish(OrderPlaced({ orderId, step }));
+    } finally {
+      onRunEnd?.(step, orderId);
+    }
   });
   const notes = noting.map((each) =>
     receptor(OrderPlaced, { name: each }, async ({ orderId, step }, ctx) => {

@@ -1,0 +1,60 @@
+import pg from 'pg';
+import { describe, expect, it } from 'vitest';
+import { migrate } from '../../src/migrate/index.js';
+import { clockCanBeStepped, orWhyNot, startSteppingServer } from '../support/stepping-clock.js';
+import { Orders } from './orders.js';
+import { createShop } from './shop.js';
+
+/** Much shorter than the step, or than the minute after which what was overlooked is looked for, and long for a busy machine. */
+const patienceMs = 30_000;
+
+/** Which streams are being handled, by any of the instances of this process. */
+class Runs {
+  readonly #running = new Map<string, number>();
+  /** The messages that began while another of their stream had not ended. */
+  readonly overlapping: string[] = [];
+
+  readonly onRun = (step: number, orderId: string): void => {
+    const running = this.#running.get(orderId) ?? 0;
+    if (running > 0) this.overlapping.push(`${orderId}/${step}`);
+    this.#running.set(orderId, running + 1);
+  };
+
+  readonly onRunEnd = (_: number, orderId: string): void => {
+    this.#running.set(orderId, (this.#running.get(orderId) ?? 0) - 1);
+  };
+}
+
+describe.skipIf(!clockCanBeStepped)(`A step of PostgreSQL's clock, under load${orWhyNot}`, () => {
+  it.each([2, 10, 3600])(
+    'by %i s back and forth again keeps nothing waiting, and costs no message and no order',
+    async (seconds) => {
+      await using server = await startSteppingServer();
+      const { connectionString } = server;
+      await migrate({ connectionString });
+      const pool = new pg.Pool({ connectionString });
+      pool.on('error', () => {});
+      const orders = await Orders.of(pool, 8);
+      const runs = new Runs();
+      const { onRun, onRunEnd } = runs;
+      const shop = (name: string) =>
+        createShop({ connectionString }, { name, handlerMs: 10, onRun, onRunEnd });
+      await using one = shop('one');
+      await using two = shop('two');
+      await Promise.all([one.start(), two.start()]);
+      const stepUnderLoad = async (offset: number) => {
+        const handled = orders.effectCount;
+        await orders.place(10);
+        await orders.untilHandled(handled + (orders.effectCount - handled) / 4);
+        await server.step(offset);
+        await orders.place(10);
+        await orders.expectFaultless(patienceMs);
+      };
+      await stepUnderLoad(-seconds);
+      expect(runs.overlapping).toEqual([]);
+      // Leases end early by the step: for a moment two may handle the same message, and one of them is refused.
+      await stepUnderLoad(0);
+      await pool.end();
+    },
+  );
+});
