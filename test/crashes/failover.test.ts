@@ -7,7 +7,10 @@ import { startPostgresPair } from './postgres-pair.js';
 import { startProcess } from './process.js';
 
 describe('A failover to a synchronous standby, under load, costs no message, no order and no process', () => {
-  it.each([['crashes, and its connections end', false]])('when the primary %s', async (_, vanishes) => {
+  it.each([
+    ['crashes, and its connections end', false],
+    ['vanishes, and its connections fall silent', true],
+  ])('when the primary %s', async (_, vanishes) => {
     await using pair = await startPostgresPair((connectionString) => migrate({ connectionString }));
     await using address = await startTcpProxy(pair.primary);
     const { connectionString } = address;
