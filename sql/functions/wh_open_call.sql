@@ -100,6 +100,14 @@ begin
   if v_beats and v_floors_moved_at < v_now - interval '250 milliseconds' and pg_current_xact_id_if_assigned() is null then
     select v_now, o.last_value, n.last_value into c.noted_at, c.outbox_noted, c.inbox_noted
     from wh_outbox_sequence_order_seq o, wh_inbox_sequence_order_seq n;
+    if c.outbox_noted < c.outbox_floor or c.inbox_noted < c.inbox_floor then
+      -- A sequence has begun anew: the tables were emptied with `restart identity`.
+      c.outbox_floor := 0;
+      c.inbox_floor := 0;
+      c.outbox_arrived := p_takes_outbox;
+      c.inbox_arrived := p_takes_inbox;
+      c.sweeps := true;
+    end if;
   end if;
   if v_last_heartbeat is null or v_is_new_taker
      or v_beats and v_last_heartbeat < v_now - make_interval(secs => least(1.0, p_stale_threshold_seconds / 4.0))

@@ -8,8 +8,13 @@ export const laneOf: Readonly<Record<LaneName, Lane>> = { outbox, inbox };
 /** What an instance says of one message. A completion with status 0 gives the lease back. */
 export type Report = { readonly lane: LaneName; readonly id: string } & (
   | { readonly kind: 'complete'; readonly status: number }
-  | { readonly kind: 'retry'; readonly status: number; readonly retryAfterSeconds: number }
-  | { readonly kind: 'bury'; readonly status: number }
+  | {
+      readonly kind: 'retry';
+      readonly status: number;
+      readonly retryAfterSeconds: number;
+      readonly attempt: number;
+    }
+  | { readonly kind: 'bury'; readonly status: number; readonly attempt: number }
   | { readonly kind: 'renew' }
 );
 
@@ -83,6 +88,7 @@ function failure(report: Extract<Report, { kind: 'retry' | 'bury' }>): Record<st
     message_id: report.id,
     completed_status: report.status,
     error: 'it broke',
+    attempt: report.attempt,
     ...(report.kind === 'bury' ? { dead_letter: true } : { retry_after_seconds: report.retryAfterSeconds }),
   };
 }

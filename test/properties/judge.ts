@@ -33,7 +33,11 @@ export function judgeCall(
   const stored = takeIn(model, snapshot, call);
   // Work of an instance that is removed by this call may be handed out by this call or by the next.
   const freed = looks ? model.removeStale(call) : [];
-  const held = model.unfinished().filter((message) => model.isHeld(message) || model.mayBeKept(message));
+  const held = model
+    .unfinished()
+    .filter(
+      (message) => model.isHeld(message) || model.mayBeKept(message) || model.locked.has(streamOf(message)),
+    );
   const handedOut = items.map((item) => model.handOut(call, item, reported));
   model.checkOrder(call, handedOut);
   checkPartitions(model, call, partitions);
@@ -79,7 +83,10 @@ function takeIn(model: Model, snapshot: Snapshot, call: BatchCall): ModelMessage
   return stored;
 }
 
-/** What must be handed out: new messages of clear streams that fit, and everything when there is room for all. */
+/**
+ * What must be handed out: new messages of clear streams that fit; everything when there is room for all; and where there is room
+ * left, the first message of every stream that may be taken, whatever else lies around.
+ */
 function checkComplete(
   model: Model,
   snapshot: Snapshot,
@@ -105,9 +112,20 @@ function checkComplete(
     // A new event may wait for an earlier one that came by the other lane and is not appended yet.
     if (fits && messages.some(({ isEvent }) => isEvent) && waiting.has(key)) continue;
     const takesAll = call.takeoverSeconds === 0 && call.room[lane] >= 200;
-    if (!fits && !takesAll) continue;
     const blocked = messages.findIndex(({ dueAt }) => dueAt > model.now);
     const due = blocked === -1 ? messages : messages.slice(0, blocked);
+    const hasRoomLeft = handedOut.filter((item) => item.lane === lane).length < call.room[lane];
+    const [first] = due;
+    if (
+      call.takeoverSeconds === 0 &&
+      hasRoomLeft &&
+      first !== undefined &&
+      !given.has(first) &&
+      !stored.includes(first) &&
+      (!first.isEvent || appended.has(first.id))
+    )
+      broken('a call has room left and leaves what it may take', { first, handedOut, room: call.room });
+    if (!fits && !takesAll) continue;
     const missing = due.filter((message) => !given.has(message));
     if (missing.length > 0)
       broken('work that is due and free is not handed out', { missing, handedOut, isNew });

@@ -50,6 +50,8 @@ export class Model {
   readonly heartbeats = new Map<string, number>();
   /** The instances that have asked for work of a lane: they share its partitions. */
   private readonly takers: Record<LaneName, Set<string>> = { outbox: new Set(), inbox: new Set() };
+  /** Streams on which a handler has reported in a transaction that is still open. */
+  readonly locked = new Set<string>();
   /** The database's clock at the last look, and what the schedule has let pass, in ms. */
   clock = 0;
   passed = 0;
@@ -124,6 +126,10 @@ export class Model {
     this.release(instanceId);
   }
 
+  isStale(instanceId: string, { staleSeconds }: BatchCall): boolean {
+    return (this.heartbeats.get(instanceId) ?? 0) <= this.now - (staleSeconds - 5) * 1000;
+  }
+
   /** Returns what the instances that are removed held. */
   removeStale(call: BatchCall): ModelMessage[] {
     const freed: ModelMessage[] = [];
@@ -139,6 +145,8 @@ export class Model {
   judge(call: BatchCall, report: Report): 'held' | 'not held' | 'expired' {
     const message = this.find(report.lane, report.id);
     if (message?.fate !== 'unfinished' || message.holder !== call.instanceId) return 'not held';
+    // Of an attempt that is counted already.
+    if ('attempt' in report && report.attempt !== message.attempts + 1) return 'not held';
     return message.leaseEnd > this.now ? 'held' : 'expired';
   }
 
@@ -167,6 +175,8 @@ export class Model {
     if (message?.fate !== 'unfinished')
       broken('a message that is not there is handed out', { item, message });
     if (this.isHeld(message)) broken('a message under a lease is handed out again', { item, message });
+    if (this.locked.has(`${message.lane} ${message.key}`))
+      broken('a message is handed out whose stream a handler has locked', { item, message });
     if (reportedNow.has(message)) broken('a message is handed out by the call that reported on it', item);
     if (message.dueAt > this.now)
       broken('a message is handed out before its time', { item, message, now: this.now });

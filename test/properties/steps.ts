@@ -11,7 +11,7 @@ import {
   type Stored,
 } from './batch-call.js';
 import { Random } from './random.js';
-import type { Item, World } from './world.js';
+import type { Item, Worker, World } from './world.js';
 
 const weights = {
   store: 14,
@@ -26,6 +26,9 @@ const weights = {
   renew: 5,
   crash: 3,
   'late report': 6,
+  'lost answer': 5,
+  'arrive behind': 6,
+  'silent handler': 5,
   join: 2,
   leave: 3,
   'time passes': 9,
@@ -50,6 +53,8 @@ export async function perform(world: World, step: Step, streams: readonly string
   const call = emptyCall(worker.id);
   if (step.kind === 'plain insert') return insertPlain(world, random, streams);
   if (step.kind === 'store in an open transaction') return storeOpen(world, random, streams);
+  if (step.kind === 'arrive behind') return arriveBehind(world, random);
+  if (step.kind === 'silent handler') return silentHandler(world, random, worker);
   if (step.kind === 'end transaction') return endTransaction(world, random);
   if (step.kind === 'time passes') return world.pass(random.pick(passingSeconds));
   if (step.kind === 'join') return void (world.workers.length < 5 && world.join(random.uuid()));
@@ -59,10 +64,11 @@ export async function perform(world: World, step: Step, streams: readonly string
     worker.memory = [];
     return;
   }
-  if (step.kind === 'claim' || step.kind === 'mixed') claim(random, call);
+  if (step.kind === 'claim' || step.kind === 'mixed' || step.kind === 'lost answer') claim(random, call);
   if (step.kind === 'claim all')
     Object.assign(call, { room: { outbox: 500, inbox: 500 }, takeoverSeconds: 0 });
-  if (step.kind === 'report' || step.kind === 'mixed') report(random, call, random.some(worker.memory, 0.6));
+  if (step.kind === 'report' || step.kind === 'mixed' || step.kind === 'lost answer')
+    report(random, call, random.some(worker.memory, 0.6));
   if (step.kind === 'settle') settle(random, call, random.chance(0.9) ? worker.memory : worker.past);
   if (step.kind === 'late report') report(random, call, random.some(worker.past, 0.4));
   if (step.kind === 'renew') renew(random, call, [...worker.memory, ...random.some(worker.past, 0.1)]);
@@ -70,6 +76,13 @@ export async function perform(world: World, step: Step, streams: readonly string
   if (step.kind === 'settle' && random.chance(0.4)) store(world, random, call, streams);
   if (step.kind === 'store' && random.chance(0.7)) claim(random, call);
   call.keepsCompleted = random.chance(0.1);
+  if (step.kind === 'lost answer') return resend(world, random, worker, call);
+  await world.call(worker, call);
+}
+
+/** It was done, and nobody learns of it: the same reports go out again, up to three times, each time with room. */
+async function resend(world: World, random: Random, worker: Worker, call: BatchCall): Promise<void> {
+  for (let lost = 1 + random.below(3); lost > 0; lost--) await world.call(worker, call, true);
   await world.call(worker, call);
 }
 
@@ -97,6 +110,7 @@ const handled = Status.ReceptorProcessed | Status.PerspectiveProcessed;
 function outcome(random: Random, item: Item): Report {
   const done = item.lane === 'outbox' ? Status.Published : Status.EventStored;
   const partly = random.pick([Status.ReceptorProcessed, Status.PerspectiveProcessed]);
+  const attempt = item.attempts + 1;
   switch (
     random.weighted({ complete: 50, partly: 10, release: 10, later: 10, again: 8, bury: 6, renew: 6 })
   ) {
@@ -107,11 +121,11 @@ function outcome(random: Random, item: Item): Report {
     case 'release':
       return { ...item, kind: 'complete', status: 0 };
     case 'later':
-      return { ...item, kind: 'retry', status: 0, retryAfterSeconds: retrySeconds };
+      return { ...item, kind: 'retry', status: 0, retryAfterSeconds: retrySeconds, attempt };
     case 'again':
-      return { ...item, kind: 'retry', status: partly, retryAfterSeconds: -retrySeconds };
+      return { ...item, kind: 'retry', status: partly, retryAfterSeconds: -retrySeconds, attempt };
     case 'bury':
-      return { ...item, kind: 'bury', status: 0 };
+      return { ...item, kind: 'bury', status: 0, attempt };
     default:
       return { ...item, kind: 'renew' };
   }
@@ -170,6 +184,29 @@ function expectVersion(world: World, random: Random, call: BatchCall, message: N
   const isWrong = random.chance(0.2);
   message.expected_version = (world.snapshot.versions[stream] ?? 0) + (isWrong ? 1 : 0);
   if (isWrong) call.refusedFor = message.message_id;
+}
+
+/** Into streams whose first message has to wait: that changes nothing for anybody. */
+async function arriveBehind(world: World, random: Random): Promise<void> {
+  const waiting = world.model
+    .unfinished()
+    .filter(({ dueAt, id, key }) => dueAt > world.model.now && key !== id);
+  if (waiting.length === 0) return;
+  const { lane, key } = random.pick(waiting);
+  await world.insertPlain(lane, plainMessages(random, [key], 0.3), random.chance(0.3));
+}
+
+/** A handler settles its message, and its connection falls silent: nobody knows whether it commits or PostgreSQL ends it. */
+async function silentHandler(world: World, random: Random, worker: Worker): Promise<void> {
+  if (worker.memory.length === 0) return;
+  const item = random.pick(worker.memory);
+  const [status] = item.lane === 'outbox' ? [Status.Published] : [handled];
+  const call = emptyCall(worker.id);
+  call.reports.push({ ...item, kind: 'complete', status });
+  const other = random.pick(world.workers);
+  const meanwhile = emptyCall(other.id);
+  claim(random, meanwhile);
+  await world.settleSilently(worker, call, random.chance(0.5), () => world.call(other, meanwhile));
 }
 
 async function insertPlain(world: World, random: Random, streams: readonly string[]): Promise<void> {

@@ -18,6 +18,8 @@ import {
 export interface Item {
   readonly lane: LaneName;
   readonly id: string;
+  /** Failures before this one was handed out. */
+  readonly attempts: number;
 }
 
 /** An instance as it sees itself: what it believes to hold, and what it once held. */
@@ -66,8 +68,8 @@ export class World {
     this.model.forget(worker.id);
   }
 
-  /** One call, judged by the model. */
-  async call(worker: Worker, call: BatchCall): Promise<void> {
+  /** One call, judged by the model. With `isLost` its answer does not reach the worker, which knows of nothing it was handed. */
+  async call(worker: Worker, call: BatchCall, isAnswerLost = false): Promise<void> {
     let rows: WorkRow[];
     try {
       rows = await worker.instance.call(parametersOf(call));
@@ -79,14 +81,45 @@ export class World {
     if (call.refusedFor !== undefined) broken('a wrong expected version was accepted', call.refusedFor);
     await this.look();
     const { items, lost, stored } = judgeCall(this.model, this.snapshot, call, rows);
-    const isLost = ({ lane, id }: Item) => lost.some((row) => row.source === lane && row.message_id === id);
+    if (isAnswerLost) return;
+    const isLost = ({ lane, id }: Pick<Item, 'lane' | 'id'>) =>
+      lost.some((row) => row.source === lane && row.message_id === id);
     for (const report of call.reports) if (report.kind !== 'renew' || isLost(report)) letGo(worker, report);
     worker.memory.push(
-      ...items.map(({ source, message_id }) => ({ lane: source as LaneName, id: message_id })),
+      ...items.map(({ source, message_id, attempts }) => ({
+        lane: source as LaneName,
+        id: message_id,
+        attempts,
+      })),
     );
     this.sent.push(
       ...call.stores.filter(({ message }) => stored.some(({ id }) => id === message.message_id)),
     );
+  }
+
+  /**
+   * A call in a handler's transaction, which stays open while something else happens. Then it commits, or is ended, as
+   * PostgreSQL does when the connection has fallen silent.
+   */
+  async settleSilently(
+    worker: Worker,
+    call: BatchCall,
+    commits: boolean,
+    meanwhile: () => Promise<void>,
+  ): Promise<void> {
+    const streams = call.reports.map(({ lane, id }) => `${lane} ${this.model.find(lane, id)?.key}`);
+    if (this.model.isStale(worker.id, call)) return; // who is removed meanwhile is for other steps
+    const client = await this.begin();
+    const rows = await worker.instance.over(client).call(parametersOf(call));
+    for (const stream of streams) this.model.locked.add(stream);
+    await meanwhile();
+    this.model.locked.clear();
+    await client.query(commits ? 'commit' : 'rollback');
+    await this.look();
+    if (!commits) return;
+    const { lost } = judgeCall(this.model, this.snapshot, call, rows);
+    for (const report of call.reports) letGo(worker, report);
+    if (lost.length > call.reports.length) broken('more is lost than was reported', lost);
   }
 
   /** A plain insert, in a transaction of its own or in one that stays open. */
@@ -180,7 +213,9 @@ export class World {
   }
 }
 
-function letGo(worker: Worker, { lane, id }: Item): void {
-  worker.memory = worker.memory.filter((item) => item.id !== id || item.lane !== lane);
-  if (!worker.past.some((item) => item.id === id && item.lane === lane)) worker.past.push({ lane, id });
+function letGo(worker: Worker, { lane, id }: Pick<Item, 'lane' | 'id'>): void {
+  const isMeant = (item: Item) => item.id === id && item.lane === lane;
+  const known = worker.memory.find(isMeant);
+  worker.memory = worker.memory.filter((item) => !isMeant(item));
+  if (known !== undefined && !worker.past.some(isMeant)) worker.past.push(known);
 }

@@ -38,6 +38,7 @@ export interface NewMessage {
   is_event?: boolean;
   scheduled_for?: string;
   expected_version?: number;
+  only_with?: string;
 }
 
 export interface Failure {
@@ -45,6 +46,7 @@ export interface Failure {
   error?: string | null;
   retry_after_seconds?: number;
   dead_letter?: boolean;
+  attempt?: number;
 }
 
 export type Parameters = Record<`p_${string}`, unknown>;
@@ -160,7 +162,7 @@ export class Lane {
   }
 
   /** The stored rows, in order; of these messages, or all. */
-  async rows(db: TestDatabase, items?: Identified[]): Promise<Record<string, unknown>[]> {
+  async rows(db: TestDatabase, items?: Identified[]): Promise<(Record<string, unknown> & Identified)[]> {
     const { rows } = await db.pool.query(
       `select * from ${this.table} where $1::uuid[] is null or message_id = any($1) order by sequence_order`,
       [items === undefined ? null : ids(items)],
