@@ -8,7 +8,7 @@ import { formatCount } from '../measure/interleave.js';
 import { messageSource } from '../messages.js';
 import type { BenchContext, Finding, Question } from '../question.js';
 import { BenchQueue } from '../queue.js';
-import { idsOf } from '../work-batch.js';
+import { idsOf, insertPlainly } from '../work-batch.js';
 
 const batchSize = 100;
 const anHour = 3600;
@@ -27,6 +27,7 @@ export const otherWork: Question = {
       await beside(context, `${formatted} streams blocked by a retry`, (queue) =>
         blockedStreams(queue, count),
       ),
+      await arrivals(context, count),
       await deepStream(context, count),
     ];
   },
@@ -35,7 +36,7 @@ export const otherWork: Question = {
 async function beside(
   context: BenchContext,
   setting: string,
-  burden: (queue: BenchQueue) => Promise<void>,
+  burden: (queue: BenchQueue) => Promise<unknown>,
 ): Promise<Finding> {
   context.progress(setting);
   const burdened = await BenchQueue.open(context.server);
@@ -49,6 +50,39 @@ async function beside(
       await queue.settle();
     }
     const probes = [burdened, free].map((queue) => () => queue.claimAndRelease(batchSize));
+    return await compare(context, setting, probes);
+  } finally {
+    await burdened.close();
+    await free.close();
+  }
+}
+
+/** As many arrivals as messages handed out, all of them behind what waits for a retry. They are admitted by the calls that are measured. */
+async function arrivals(context: BenchContext, count: number): Promise<Finding> {
+  const setting = `${formatCount(count)} streams blocked by a retry, 100 arrivals in them before each call`;
+  context.progress(setting);
+  const burdened = await BenchQueue.open(context.server);
+  const free = await BenchQueue.open(context.server);
+  try {
+    const blocked = await blockedStreams(burdened, count);
+    for (const queue of [burdened, free]) {
+      await queue.fill(1_000, 'function');
+      await queue.admitAll();
+      await queue.settle();
+    }
+    let next = 0;
+    const arrive = () =>
+      messageSource('own')(batchSize).map((message) => ({
+        ...message,
+        stream_id: blocked[next++ % blocked.length] ?? message.stream_id,
+      }));
+    const probes: Probe[] = [
+      async () => {
+        await insertPlainly(burdened.client, arrive());
+        return burdened.claimAndRelease(batchSize);
+      },
+      () => free.claimAndRelease(batchSize),
+    ];
     return await compare(context, setting, probes);
   } finally {
     await burdened.close();
@@ -80,8 +114,9 @@ async function blockedStream(queue: BenchQueue, depth: number): Promise<void> {
 }
 
 /** Every stream has a failed head that waits for its retry, and one message behind it. */
-async function blockedStreams(queue: BenchQueue, count: number): Promise<void> {
+async function blockedStreams(queue: BenchQueue, count: number): Promise<string[]> {
   const perCall = 500;
+  const streams: string[] = [];
   for (let blocked = 0; blocked < count; blocked += perCall) {
     const heads = messageSource('own')(perCall);
     const followers = messageSource('own')(perCall).map((message, i) => ({
@@ -91,7 +126,9 @@ async function blockedStreams(queue: BenchQueue, count: number): Promise<void> {
     const held = idsOf(await queue.instance.call({ store: heads, take: perCall }));
     await blockHeads(queue, held);
     await queue.instance.store(followers);
+    streams.push(...heads.map(({ stream_id }) => stream_id));
   }
+  return streams;
 }
 
 async function blockHeads(queue: BenchQueue, ids: readonly string[]): Promise<void> {
