@@ -175,6 +175,7 @@ export const sqlStates: Readonly<Record<string, WhizbangErrorCode>> = {
   '58': 'DATABASE_EXHAUSTED', // system_error: io_error
   '42501': 'PERMISSION_DENIED',
   '08': 'CONNECTION_LOST', // connection_exception
+  '25P03': 'CONNECTION_LOST', // idle_in_transaction_session_timeout
   '57P01': 'CONNECTION_LOST', // admin_shutdown
   '57P02': 'CONNECTION_LOST', // crash_shutdown
   '57P03': 'CONNECTION_LOST', // cannot_connect_now

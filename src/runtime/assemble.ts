@@ -1,4 +1,3 @@
-import type { Queryable } from '../connection.js';
 import { WorkCoordinator } from '../coordinator/index.js';
 import { Dispatcher, type DispatcherOptions, type OutboxWriter } from '../dispatch/index.js';
 import { WhizbangError } from '../errors.js';
@@ -14,7 +13,14 @@ import {
   type WorkCoordinatorStrategy,
 } from '../strategies/index.js';
 import { postgresTransport, type Transport } from '../transports/index.js';
-import { poolTransaction, ReceptorRegistry, type RunInTransaction } from '../work/index.js';
+import {
+  answerMsOf,
+  poolTransaction,
+  ReceptorRegistry,
+  type RunInTransaction,
+  type RunWatched,
+  TransactionWatch,
+} from '../work/index.js';
 import { refuseWrongParts } from './check-options.js';
 import { type Database, openDatabase } from './database.js';
 import { WhizbangEmitter } from './events.js';
@@ -37,7 +43,7 @@ export interface Parts<Tx> {
   readonly dispatching: DispatcherOptions;
   readonly dispatcherFor: (parent: Envelope, outbox: OutboxWriter) => Dispatcher;
   readonly registry: ReceptorRegistry<Tx>;
-  readonly transaction: RunInTransaction<Tx>;
+  readonly transaction: RunWatched<Tx>;
   readonly transport: Transport;
   readonly retryPolicyOf: (receptor: Receptor<Tx> | undefined) => RetryPolicy;
 }
@@ -104,11 +110,19 @@ export function assemble<Tx>(
   };
   const dispatcherFor = (parent: Envelope, into: OutboxWriter): Dispatcher =>
     new Dispatcher({ ...common, outbox: into, parent, invoker });
-  const transaction =
-    options.transaction ??
-    // Without the option Tx is Queryable, its default.
-    ((<T>(run: (tx: Queryable) => Promise<T>, signal?: AbortSignal) =>
-      poolTransaction(pool, run, signal)) as unknown as RunInTransaction<Tx>);
+  const { leaseSeconds } = settings;
+  const { run: transaction } = new TransactionWatch<Tx>({
+    transaction:
+      options.transaction ??
+      // Without the option Tx is Queryable, its default.
+      (poolTransaction({
+        pool,
+        leaseSeconds,
+        answerMs: answerMsOf(leaseSeconds),
+      }) as RunInTransaction<unknown> as RunInTransaction<Tx>),
+    pool: database.forCalls,
+    leaseSeconds,
+  });
   const invoker = localInvoker<Tx>({ registry, transaction, outbox, dispatcherFor, isStopped });
   return {
     settings,

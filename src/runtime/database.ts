@@ -9,6 +9,9 @@ import type { DatabaseOptions, WhizbangOptions } from './whizbang-options.js';
 /** Beside those of the receptors: the calls', the transport's, one to LISTEN, one for who invokes. */
 const connectionsOfItsOwn = 4;
 
+/** Idle for so long, a connection is asked for a sign of life. Node asks every second then, and gives it up after ten. */
+const keepAliveMs = 5_000;
+
 export interface Database {
   readonly pool: ConnectionPool;
   /** For the calls of the instance: one connection that receptors cannot take from it. */
@@ -39,6 +42,9 @@ export function openDatabase(
           // They do not keep the process: a script that has sent may simply end. A started instance has its loop.
           allowExitOnIdle: true,
           connectionTimeoutMillis: connectMs - 1_000, // first, so that it closes the one that is not answered
+          // So that a firewall does not forget the idle ones, and one that has died is noticed before it is used.
+          keepAlive: true,
+          keepAliveInitialDelayMillis: keepAliveMs,
         })
       : undefined;
   const pool: ConnectionPool = own ?? (options.pool as ConnectionPool);
@@ -87,7 +93,12 @@ function concurrencyOf(
 }
 
 async function connect(connectionString: string): Promise<ListenClient> {
-  const client = new pg.Client({ connectionString, keepAlive: true, connectionTimeoutMillis: 10_000 });
+  const client = new pg.Client({
+    connectionString,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: keepAliveMs,
+    connectionTimeoutMillis: 10_000,
+  });
   client.on('error', () => {}); // it may break before anybody else listens
   await client.connect();
   return client;

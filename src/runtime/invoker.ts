@@ -2,11 +2,11 @@ import type { Dispatcher, Invocation, Invoker, OutboxWriter } from '../dispatch/
 import { WhizbangError } from '../errors.js';
 import type { NewOutboxMessage } from '../message.js';
 import type { Envelope } from '../messages/index.js';
-import { type ReceptorRegistry, type RunInTransaction, runHandler } from '../work/index.js';
+import { type ReceptorRegistry, type RunWatched, runHandler } from '../work/index.js';
 
 export interface InvokerOptions<Tx> {
   readonly registry: ReceptorRegistry<Tx>;
-  readonly transaction: RunInTransaction<Tx>;
+  readonly transaction: RunWatched<Tx>;
   /** For what is sent in a transaction that was begun for the invocation. */
   readonly outbox: OutboxWriter;
   readonly dispatcherFor: (parent: Envelope, outbox: OutboxWriter) => Dispatcher;
@@ -22,15 +22,18 @@ export function localInvoker<Tx>(options: InvokerOptions<Tx>): Invoker {
     const [receptor] = options.registry.receptorsFor(envelope.type);
     if (receptor === undefined) throw noReceptor(envelope);
     if (options.isStopped()) throw stopped(envelope);
-    const run = async (inTx: Tx | undefined, into: OutboxWriter): Promise<unknown> => {
+    const run = async (
+      inTx: Tx | undefined,
+      into: OutboxWriter,
+      until = signal ?? new AbortController().signal,
+    ): Promise<unknown> => {
       const sent: NewOutboxMessage[] = [];
       const dispatcher = options.dispatcherFor(envelope, { store: async (more) => void sent.push(...more) });
-      const never = new AbortController().signal;
       const returned = await runHandler(receptor, {
         envelope,
         tx: inTx,
         attempt: 1,
-        signal: signal ?? never,
+        signal: until,
         dispatcher,
       });
       if (sent.length > 0) await into.store(sent, inTx);
@@ -38,7 +41,13 @@ export function localInvoker<Tx>(options: InvokerOptions<Tx>): Invoker {
     };
     if (!receptor.transactional) return run(undefined, outbox);
     if (tx !== undefined) return run(tx as Tx, outbox);
-    return options.transaction((own) => run(own, options.outbox));
+    return options.transaction((own, watched) =>
+      run(
+        own,
+        options.outbox,
+        signal === undefined ? watched.signal : AbortSignal.any([signal, watched.signal]),
+      ),
+    );
   };
 }
 

@@ -13,6 +13,7 @@ import type { Receptor, RetryPolicy } from '../receptors/index.js';
 import type { WorkCoordinatorStrategy, WorkUnit } from '../strategies/index.js';
 import type { Receiver, TransportConnection } from '../transports/index.js';
 import {
+  answerMsOf,
   ConsumerWorker,
   DeliveryIntake,
   describeError,
@@ -25,7 +26,7 @@ import {
   ReceptorRecords,
   type ReceptorRegistry,
   ReceptorRunner,
-  type RunInTransaction,
+  type RunWatched,
   WorkLoop,
 } from '../work/index.js';
 import { beforeDeadline } from './deadline.js';
@@ -46,7 +47,7 @@ export interface WorkersOptions<Tx> {
   readonly connection: TransportConnection;
   readonly connectToListen: (() => Promise<ListenClient>) | undefined;
   readonly registry: ReceptorRegistry<Tx>;
-  readonly transaction: RunInTransaction<Tx>;
+  readonly transaction: RunWatched<Tx>;
   readonly dispatcherFor: (parent: Envelope, outbox: OutboxWriter) => Dispatcher;
   /** Of a receptor; undefined: for sending to the transport. */
   readonly retryPolicyOf: (receptor: Receptor<Tx> | undefined) => RetryPolicy;
@@ -100,7 +101,7 @@ export class Workers<Tx> {
     });
     const runner = new ReceptorRunner<Tx>({
       ...options,
-      records: new ReceptorRecords(options.pool, options.schema),
+      records: new ReceptorRecords(options.pool, options.schema, answerMsOf(options.leaseSeconds)),
       maxInterruptions: (receptor) => Math.max(fewestInterruptions, options.retryPolicyOf(receptor).attempts),
       queue: (unit) => this.#queue(unit),
     });

@@ -39,7 +39,8 @@ export function isNoConnection(error: unknown): boolean {
   return code.startsWith('53') || code === '57P03';
 }
 
-function isBrokenConnection(error: unknown): boolean {
+/** It broke, or has fallen silent. */
+export function isBrokenConnection(error: unknown): boolean {
   const server = serverErrorOf(error);
   const code =
     server === undefined && error instanceof WhizbangError ? error.code : server && codeOf(server.code);

@@ -23,7 +23,12 @@ export {
   ReceptorError,
   ReceptorRunner,
   type ReceptorRunnerOptions,
-  type RunInTransaction,
 } from './receptor-runner.js';
 export { type Handling, runHandler } from './run-handler.js';
+export {
+  answerMsOf,
+  type RunInTransaction,
+  type RunWatched,
+  TransactionWatch,
+} from './transaction-watch.js';
 export { WorkLoop, type WorkLoopOptions } from './work-loop.js';

@@ -1,22 +1,36 @@
 // The transaction of a receptor, as the receptor sees it.
 // In: its statements. Out: their answers; and, at the end, whether there is anything to commit.
-// Called by poolTransaction. It never begins, commits or rolls back: and it lets nobody else do so either, because the
-// completion of the message would then be a statement of its own, and what the receptor wrote gone or there twice.
+// Called by poolTransaction. It never begins or rolls back, and commits when poolTransaction says so: it lets nobody else do
+// so, because the completion of the message would then be a statement of its own, and what the receptor wrote gone or there twice.
+import type { Socket } from 'node:net';
 import type { Queryable } from '../connection.js';
 import { serverErrorOf } from '../database-error.js';
 import { WhizbangError } from '../errors.js';
 import { transactionStatusOf } from '../transactions/index.js';
+import { StatementsUnderWay } from './statements-under-way.js';
 
 export class OpenTransaction implements Queryable {
   readonly #client: Queryable;
+  /** The id of its session. */
+  readonly pid: string | undefined;
+  readonly underWay = new StatementsUnderWay();
   #isOver = false;
   /** Somebody has committed or rolled back, or has tried to. */
   #ended: WhizbangError | undefined;
   /** The statement that PostgreSQL refused, after which it takes no other. */
   #refused: unknown;
 
-  constructor(client: Queryable) {
+  constructor(client: Queryable, pid: string | undefined) {
     this.#client = client;
+    this.pid = pid;
+  }
+
+  /** What has gone through its connection, both ways. Undefined where the client does not show its socket. */
+  get byteCount(): number | undefined {
+    const { stream } =
+      (this.#client as { readonly connection?: { readonly stream?: Partial<Socket> } }).connection ?? {};
+    if (stream?.bytesRead === undefined) return undefined;
+    return stream.bytesRead + (stream.bytesWritten ?? 0) - (stream.writableLength ?? 0);
   }
 
   /** A property, so that it may be taken off: `const { query } = ctx.tx`. */
@@ -32,12 +46,11 @@ export class OpenTransaction implements Queryable {
   }
 
   /** Throws when what the work wrote cannot be committed any more. */
-  refuseEnded(): void {
-    if (this.#ended !== undefined) throw this.#ended;
-  }
-
-  /** A commit after a refused statement is answered, without an error, with a rollback. */
-  refuseRolledBack(answer: unknown): void {
+  async commit(): Promise<void> {
+    this.close();
+    this.#refuseEnded();
+    const answer = await this.underWay.add(this.#client.query('commit'));
+    // A commit after a refused statement is answered, without an error, with a rollback.
     if (commandsOf(answer).includes('ROLLBACK')) throw this.#aborted();
   }
 
@@ -46,16 +59,20 @@ export class OpenTransaction implements Queryable {
     return serverErrorOf(error)?.code === '25P02' && this.#refused !== undefined ? this.#aborted() : error;
   }
 
+  #refuseEnded(): void {
+    if (this.#ended !== undefined) throw this.#ended;
+  }
+
   async #query(text: string, values: unknown[] | undefined): Promise<{ rows: unknown[] }> {
     if (this.#isOver) throw overError();
     const word = ending.exec(text)?.[1];
     if (word !== undefined) this.#ended = notYours(word); // also if it is caught: it was not meant to go on
-    this.refuseEnded();
+    this.#refuseEnded();
     try {
-      const answer = await this.#client.query(text, values);
+      const answer = await this.underWay.add(this.#client.query(text, values));
       this.#refused = undefined; // or it was undone, by a savepoint
       if (hasEnded(this.#client, answer)) this.#ended = endedError();
-      this.refuseEnded();
+      this.#refuseEnded();
       return answer;
     } catch (error) {
       const code = serverErrorOf(error)?.code;

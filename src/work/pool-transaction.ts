@@ -4,9 +4,9 @@ import { answerWithin } from '../patience.js';
 import { describeError } from './describe-error.js';
 import { isLeaseLost } from './lease-lost.js';
 import { OpenTransaction } from './open-transaction.js';
+import { openingStatement, pidOf } from './session.js';
+import type { RunInTransaction } from './transaction-watch.js';
 
-/** `begin` and `commit` take no time. Over a connection that died without a word, no answer ever comes. */
-const answerMs = 15_000;
 /** A rollback waits for the statement under way: what a handler hangs in, or has left behind, must not hold its stream. */
 const rollbackMs = 1_000;
 /** For a handler to notice that its lease is lost, before its transaction is ended for it. */
@@ -14,37 +14,47 @@ const graceMs = 5_000;
 /** The same when the instance stops and has already waited: what stays open would hold its locks against those who go on. */
 const lastGraceMs = 500;
 
+export interface PoolTransactionOptions {
+  readonly pool: ConnectionPool;
+  /** So long it may stand still before PostgreSQL ends it. */
+  readonly leaseSeconds: number;
+  /** `begin` takes no time. Over a connection that died without a word, no answer ever comes. */
+  readonly answerMs: number;
+}
+
 /**
- * A transaction on a client of the pool. What the work is given ends with it: a handler that goes on after its time
- * was up must not write into the transaction that has the connection next. When the lease is lost, or the instance
- * stops, and the work does not end by itself, it is not waited for: it may be waiting for an answer that never comes.
+ * Transactions on clients of the pool. What the work is given ends with it: a handler that goes on after its time
+ * was up must not write into the transaction that has the connection next. When the lease is lost, the connection silent, or
+ * the instance stops, and the work does not end by itself, it is not waited for: it may be waiting for an answer that never
+ * comes.
  */
-export async function poolTransaction<T>(
-  pool: ConnectionPool,
-  work: (tx: Queryable) => Promise<T>,
-  signal?: AbortSignal,
-): Promise<T> {
-  let failure: Failure | undefined;
-  const result = await withPooledClient(pool, async (client) => {
-    await answerWithin(answerMs, client.query('begin isolation level read committed'));
-    const tx = new OpenTransaction(client);
-    try {
-      const worked = await unlessAborted(signal, work(tx));
-      tx.close();
-      tx.refuseEnded();
-      tx.refuseRolledBack(await answerWithin(answerMs, client.query('commit')));
-      return worked;
-    } catch (error) {
-      tx.close();
-      failure = { error: tx.explain(error) };
-      await rollBack(client, failure);
-      return undefined as T;
-    }
-  }).catch((error: unknown) => {
-    throw failure === undefined ? error : failureOf(failure);
-  });
-  if (failure !== undefined) throw failure.error;
-  return result;
+export function poolTransaction({
+  pool,
+  leaseSeconds,
+  answerMs,
+}: PoolTransactionOptions): RunInTransaction<Queryable> {
+  // One text is one round trip.
+  const begin = `begin isolation level read committed; ${openingStatement(leaseSeconds)}`;
+  return async <T>(work: (tx: Queryable) => Promise<T>, signal?: AbortSignal): Promise<T> => {
+    let failure: Failure | undefined;
+    const result = await withPooledClient(pool, async (client) => {
+      const tx = new OpenTransaction(client, pidOf(await answerWithin(answerMs, client.query(begin))));
+      try {
+        const worked = await unlessAborted(signal, work(tx));
+        await unlessAborted(signal, tx.commit());
+        return worked;
+      } catch (error) {
+        tx.close();
+        failure = { error: tx.explain(error) };
+        await rollBack(client, failure);
+        return undefined as T;
+      }
+    }).catch((error: unknown) => {
+      throw failure === undefined ? error : failureOf(failure);
+    });
+    if (failure !== undefined) throw failure.error;
+    return result;
+  };
 }
 
 /** Anything may be thrown, also undefined. */
@@ -74,7 +84,7 @@ function failureOf({ error, isBroken }: Failure): unknown {
 class Abandoned {
   readonly reason: unknown;
   readonly broken = new WhizbangError('CONNECTION_LOST', {
-    message: 'A transaction was ended, because its lease was lost or the instance stops.',
+    message: 'A transaction was ended: its lease was lost, its connection is silent, or the instance stops.',
   });
   constructor(reason: unknown) {
     this.reason = reason;
@@ -87,8 +97,7 @@ async function unlessAborted<T>(signal: AbortSignal | undefined, work: Promise<T
   let onAbort = () => {};
   const aborted = new Promise<never>((_, reject) => {
     onAbort = () => {
-      const ms = isLeaseLost(signal.reason) ? graceMs : lastGraceMs;
-      timer = setTimeout(() => reject(new Abandoned(signal.reason)), ms);
+      timer = setTimeout(() => reject(new Abandoned(signal.reason)), graceMsOf(signal.reason));
     };
     signal.addEventListener('abort', onAbort, { once: true });
     if (signal.aborted) onAbort();
@@ -99,6 +108,12 @@ async function unlessAborted<T>(signal: AbortSignal | undefined, work: Promise<T
     clearTimeout(timer);
     signal.removeEventListener('abort', onAbort);
   }
+}
+
+function graceMsOf(reason: unknown): number {
+  if (isLeaseLost(reason)) return graceMs;
+  const isSilent = reason instanceof WhizbangError && reason.code === 'CONNECTION_LOST';
+  return isSilent ? 0 : lastGraceMs;
 }
 
 const isTimeout = (error: unknown) => error instanceof WhizbangError && error.code === 'HANDLER_TIMEOUT';

@@ -1,18 +1,17 @@
 import { type ConnectionPool, withPooledClient } from '../connection.js';
 import type { MessageId } from '../message.js';
 
-/** A look-up by key takes no time. Over a connection that died without a word, no answer ever comes. */
-const answerMs = 10_000;
-
 /** What PostgreSQL knows of a message beyond its row: who has handled it, and how often it was interrupted. */
 export class ReceptorRecords {
   readonly #pool: ConnectionPool;
   readonly #schema: string;
+  readonly #answerMs: number;
 
-  /** The schema is quoted. */
-  constructor(pool: ConnectionPool, schema: string) {
+  /** The schema is quoted. A look-up by key takes no time: over a connection that died without a word, no answer ever comes. */
+  constructor(pool: ConnectionPool, schema: string, answerMs: number) {
     this.#pool = pool;
     this.#schema = schema;
+    this.#answerMs = answerMs;
   }
 
   /** The receptors that need not run again. */
@@ -32,7 +31,7 @@ export class ReceptorRecords {
     const { rows } = await withPooledClient(
       this.#pool,
       (client) => client.query(text, [messageId]),
-      answerMs,
+      this.#answerMs,
     );
     return (rows[0] as { answer: string }).answer;
   }

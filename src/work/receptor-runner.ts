@@ -4,6 +4,7 @@
 // A transactional receptor's writes, the messages it sends and the completion commit together; the completion is fenced, so
 // a lease that was lost rolls all of it back.
 import { setTimeout as pause } from 'node:timers/promises';
+import type { Queryable } from '../connection.js';
 import type { WorkCoordinator } from '../coordinator/index.js';
 import { serverErrorOf } from '../database-error.js';
 import type { Dispatcher, OutboxWriter } from '../dispatch/index.js';
@@ -19,14 +20,14 @@ import {
 import { type Envelope, readEnvelope } from '../messages/index.js';
 import type { Receptor } from '../receptors/index.js';
 import type { QueuedUnit, WorkUnit } from '../strategies/index.js';
-import { asQueryable } from '../transactions/index.js';
-import { BrokenConnections, isNoConnection } from './broken-connections.js';
+import { BrokenConnections, isBrokenConnection, isNoConnection } from './broken-connections.js';
 import { outageFacts } from './describe-error.js';
 import { isLeaseLost } from './lease-lost.js';
 import type { ItemOutcome } from './ordered-stream-processor.js';
 import type { ReceptorRecords } from './receptor-records.js';
 import type { ReceptorRegistry } from './receptor-registry.js';
 import { runHandler } from './run-handler.js';
+import type { RunWatched } from './transaction-watch.js';
 import { unreadableError } from './unreadable.js';
 
 export interface ReceptorRunnerOptions<Tx> {
@@ -35,15 +36,12 @@ export interface ReceptorRunnerOptions<Tx> {
   readonly records: ReceptorRecords;
   /** How often the instance of a message may have died or stalled. */
   readonly maxInterruptions: (receptor: Receptor<Tx>) => number;
-  readonly transaction: RunInTransaction<Tx>;
+  readonly transaction: RunWatched<Tx>;
   /** A dispatcher whose messages continue the given one and go to the given writer. */
   readonly dispatcherFor: (parent: Envelope, outbox: OutboxWriter) => Dispatcher;
   readonly queue: (unit: WorkUnit) => QueuedUnit;
   readonly logger: Logger;
 }
-
-/** Runs something in a transaction. The signal is aborted when there is no point in it any more. */
-export type RunInTransaction<Tx> = <T>(work: (tx: Tx) => Promise<T>, signal?: AbortSignal) => Promise<T>;
 
 /** Why a message was not handled, with the receptor whose retry policy decides what comes next. */
 export class ReceptorError<Tx> {
@@ -164,17 +162,18 @@ export class ReceptorRunner<Tx> {
         return undefined;
       }
       step('starting');
-      await this.#options.transaction(async (tx) => {
+      await this.#options.transaction(async (tx, watched) => {
         isSettled = false; // whoever begins a transaction may begin another when it failed
         try {
           hasBegun = true;
           step('begun');
-          const messages = await this.#handle(item, envelope, receptor, tx, signal);
+          const messages = await this.#handle(item, envelope, receptor, tx, watched.signal);
           step('handled');
           // The fence would let us through if we had lost the message and got it again meanwhile.
           if (isLeaseLost(signal.reason)) throw signal.reason;
+          watched.refuseGivenUp();
           this.settling.add(messageId);
-          await this.#settle(reportOf(messages), isLast ? [] : [messageId], tx);
+          await this.#settle(reportOf(messages), isLast ? [] : [messageId], watched.db);
           isSettled = true;
           step('settled');
         } catch (error) {
@@ -209,7 +208,7 @@ export class ReceptorRunner<Tx> {
     error: unknown,
     { hasBegun, isUnknown = false, signal }: { hasBegun: boolean; isUnknown?: boolean; signal: AbortSignal },
   ): Promise<ItemOutcome> {
-    const foundNone = !hasBegun && isNoConnection(error);
+    const foundNone = !hasBegun && (isNoConnection(error) || isBrokenConnection(error));
     if (!foundNone && !this.#brokenConnections.forgives(messageId, error, isUnknown)) {
       return failed(receptor, error, false);
     }
@@ -239,7 +238,7 @@ export class ReceptorRunner<Tx> {
   }
 
   /** In the handler's transaction, as its last statement: it locks the stream's row until the commit. */
-  async #settle(unit: WorkUnit, renewInboxLeaseIds: readonly string[], tx: Tx): Promise<void> {
+  async #settle(unit: WorkUnit, renewInboxLeaseIds: readonly string[], db: Queryable): Promise<void> {
     const request = {
       ...unit,
       renewInboxLeaseIds,
@@ -247,7 +246,6 @@ export class ReceptorRunner<Tx> {
       maxInboxItems: 0,
       maxPerspectiveItems: 0,
     };
-    const db = asQueryable(tx);
     const { leaseLost } = await this.#options.coordinator.processWorkBatch(request, db);
     const [lost] = leaseLost;
     if (lost === undefined) return;
