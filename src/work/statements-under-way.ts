@@ -14,9 +14,13 @@ export class StatementsUnderWay {
     }
   }
 
+  get isEmpty(): boolean {
+    return this.#answers.size === 0;
+  }
+
   /** Undefined: none is under way. */
   get nextAnswer(): Promise<unknown> | undefined {
-    return this.#answers.size === 0 ? undefined : Promise.race(this.#answers);
+    return this.isEmpty ? undefined : Promise.race(this.#answers);
   }
 }
 

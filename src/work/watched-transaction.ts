@@ -58,7 +58,7 @@ export class WatchedTransaction {
 
   /** Whether a statement is known to be under way. Those that a receptor gives to its library are not known. */
   get hasStatement(): boolean {
-    return this.#underWay.nextAnswer !== undefined;
+    return !this.#underWay.isEmpty;
   }
 
   /** What has gone through its connection. Undefined: it is not known. */

@@ -14,8 +14,13 @@ export interface LossyProxy extends AsyncDisposable {
    * learns of it. With `answer` only when the answer matches that too. Resolves when it happened.
    */
   loseAnswer(statement: RegExp, answer?: RegExp): Promise<void>;
-  /** From now on nothing passes on the connections there are, and nobody is told. New ones work. */
+  /** From now on nothing passes on the connections there are, and nobody is told, also not of their end. New ones work. */
   fallSilent(): void;
+  /**
+   * The same for the connection on which the next statement comes that matches, or for all of them at that moment. Resolves
+   * when it happened.
+   */
+  silenceAt(statement: RegExp, silence: Silence): Promise<void>;
   /**
    * From now on new connections are silent too: they are taken, and never answered. `end` lets those work that come
    * after it. `tried` resolves when so many have come.
@@ -23,10 +28,21 @@ export interface LossyProxy extends AsyncDisposable {
   swallowNew(): { readonly end: () => void; readonly tried: (count: number) => Promise<void> };
 }
 
+export interface Silence {
+  /**
+   * `question`: the server does not get the statement. `middle`: it gets the beginning, and waits for the rest. `answer`: it gets
+   * the statement, and its answer is lost.
+   */
+  readonly loses: 'question' | 'middle' | 'answer';
+  readonly on: 'its connection' | 'all connections';
+}
+
 interface Loss {
   readonly statement: RegExp;
   /** Undefined: the question is lost. */
   readonly answer: RegExp | undefined;
+  /** Undefined: the client is cut off. */
+  readonly silence?: Silence;
   readonly happened: () => void;
 }
 
@@ -50,8 +66,8 @@ export async function startLossyProxy(connectionString: string): Promise<LossyPr
       sockets.add(socket);
       socket.on('error', () => {});
     }
-    client.on('close', () => server.end());
-    server.on('close', () => client.destroy());
+    client.on('close', () => isSilent || server.end());
+    server.on('close', () => isSilent || client.destroy());
     const statements = statementReader();
     /** The answer to a statement that matched, held back until it is complete. */
     let heldBack: Buffer | undefined;
@@ -60,12 +76,22 @@ export async function startLossyProxy(connectionString: string): Promise<LossyPr
       swallowed.count++;
       swallowed.onOne();
     }
-    silencers.add(() => {
+    const fallSilent = () => {
       isSilent = true;
-    });
+    };
+    silencers.add(fallSilent);
     client.on('data', (bytes) => {
       if (isSilent) return;
       const matches = statements(bytes).some((text) => loss?.statement.test(text));
+      if (matches && loss?.silence !== undefined) {
+        const { loses, on } = loss.silence;
+        if (loses === 'answer') server.write(bytes);
+        // The first message, which names the statement: what its values are comes in the next.
+        if (loses === 'middle') server.write(bytes.subarray(0, 1 + bytes.readInt32BE(1)));
+        for (const silence of on === 'its connection' ? [fallSilent] : silencers) silence();
+        happen();
+        return;
+      }
       if (matches && loss?.answer === undefined) {
         cutOff(client);
         return;
@@ -88,12 +114,15 @@ export async function startLossyProxy(connectionString: string): Promise<LossyPr
   });
   function cutOff(client: Socket): void {
     client.destroy();
+    happen();
+  }
+  function happen(): void {
     loss?.happened();
     loss = undefined;
   }
-  function lose(statement: RegExp, answer: RegExp | undefined): Promise<void> {
+  function lose(what: Omit<Loss, 'happened'>): Promise<void> {
     return new Promise((resolve) => {
-      loss = { statement, answer, happened: resolve };
+      loss = { ...what, happened: resolve };
     });
   }
   listener.listen(0, '127.0.0.1');
@@ -104,8 +133,9 @@ export async function startLossyProxy(connectionString: string): Promise<LossyPr
 
   return {
     connectionString: through.href,
-    loseQuestion: (statement) => lose(statement, undefined),
-    loseAnswer: (statement, answer = /^/) => lose(statement, answer),
+    loseQuestion: (statement) => lose({ statement, answer: undefined }),
+    loseAnswer: (statement, answer = /^/) => lose({ statement, answer }),
+    silenceAt: (statement, silence) => lose({ statement, answer: undefined, silence }),
     fallSilent: () => {
       for (const silence of silencers) silence();
     },

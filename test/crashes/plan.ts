@@ -9,6 +9,8 @@ export interface Plan {
   readonly role?: 'shop' | 'till';
   readonly accident?: Accident;
   readonly handlerMs?: number;
+  /** Its first receptor changes a row that all others change too. */
+  readonly takesFromStock?: boolean;
   readonly concurrency?: number;
   /** Default: `short`. */
   readonly leases?: 'short' | 'long';

@@ -9,7 +9,7 @@ import { accidentAt } from './accident.js';
 import { brokerTransport } from './broker-transport.js';
 import { callWith } from './call-with.js';
 import type { Plan } from './plan.js';
-import { createShop, longLeases, PlaceOrder, shortLeases } from './shop.js';
+import { createShop, longLeases, PlaceOrder, shortLeases, takeFromStock } from './shop.js';
 
 const plan = JSON.parse(process.argv[2] as string) as Plan;
 const pass = accidentAt(plan.accident);
@@ -95,7 +95,9 @@ const options = {
   ),
 };
 const instance =
-  plan.role === 'till' ? createWhizbang({ ...options, service: 'till' }) : createShop(options, plan);
+  plan.role === 'till'
+    ? createWhizbang({ ...options, service: 'till' })
+    : createShop(options, { ...plan, work: plan.takesFromStock ? takeFromStock : undefined });
 
 process.on('disconnect', () => process.kill(process.pid, 'SIGKILL')); // the test is gone
 process.on('SIGTERM', () => {

@@ -3,6 +3,7 @@
 // on, so that what is lost or doubled on the way shows in the effects of the second.
 import { setTimeout as pause } from 'node:timers/promises';
 import { z } from 'zod';
+import type { Queryable } from '../../src/connection.js';
 import {
   createWhizbang,
   defineCommand,
@@ -12,6 +13,7 @@ import {
   type WhizbangOptions,
 } from '../../src/index.js';
 import { silentLogger } from '../../src/logger.js';
+import { asQueryable } from '../../src/transactions/index.js';
 
 const schema = z.object({ orderId: z.string(), step: z.number() });
 const stream = ({ orderId }: { readonly orderId: string }) => orderId;
@@ -25,8 +27,14 @@ export const effectsTable = `
   create table effects (
     id bigint generated always as identity, receptor text, stream text, step int, message_id uuid, instance text)`;
 
-const insertEffect =
-  'insert into effects (receptor, stream, step, message_id, instance) values ($1, $2, $3, $4, $5)';
+/** As text, so that it goes through the transaction of any library. */
+const insertEffect = `insert into effects (receptor, stream, step, message_id, instance)
+  values ($1::text, $2::text, $3::text::int, $4::text::uuid, $5::text)`;
+
+export const stockTable = 'create table stock as select 100 as left_over';
+
+/** One row for all orders: whoever has it locked keeps the others waiting. */
+export const takeFromStock = (tx: Queryable) => tx.query('update stock set left_over = left_over - 1');
 
 /** As short as they may be, so that a test need not wait long for what a dead instance held. */
 export const shortLeases = {
@@ -45,6 +53,8 @@ export interface ShopBehaviour {
   readonly handlerMs?: number | undefined;
   /** The receptors of the event, one after the other. Default: `note`. */
   readonly noting?: readonly string[] | undefined;
+  /** What else the first receptor does in its transaction. */
+  readonly work?: ((tx: Queryable, order: { orderId: string; step: number }) => Promise<unknown>) | undefined;
   /** Told of every run of the first receptor, and of its end. */
   readonly onRun?: ((step: number, orderId: string) => void) | undefined;
   readonly onRunEnd?: ((step: number, orderId: string) => void) | undefined;
@@ -52,12 +62,14 @@ export interface ShopBehaviour {
 
 export function createShop(
   options: Omit<Partial<WhizbangOptions>, 'service'> & Pick<WhizbangOptions, 'pool' | 'connectionString'>,
-  { name = 'shop', handlerMs = 0, noting = ['note'], onRun, onRunEnd }: ShopBehaviour = {},
+  { name = 'shop', handlerMs = 0, noting = ['note'], work, onRun, onRunEnd }: ShopBehaviour = {},
 ): Whizbang {
   const place = receptor(PlaceOrder, async ({ orderId, step }, ctx) => {
     onRun?.(step, orderId);
     try {
-      await ctx.tx.query(insertEffect, ['place', orderId, step, ctx.envelope.messageId, name]);
+      const tx = asQueryable(ctx.tx);
+      await tx.query(insertEffect, ['place', orderId, String(step), ctx.envelope.messageId, name]);
+      await work?.(tx, { orderId, step });
       if (handlerMs > 0) await pause(handlerMs);
       await ctx.publish(OrderPlaced({ orderId, step }));
     } finally {
@@ -66,7 +78,8 @@ export function createShop(
   });
   const notes = noting.map((each) =>
     receptor(OrderPlaced, { name: each }, async ({ orderId, step }, ctx) => {
-      await ctx.tx.query(insertEffect, [each, orderId, step, ctx.envelope.messageId, name]);
+      const values = [each, orderId, String(step), ctx.envelope.messageId, name];
+      await asQueryable(ctx.tx).query(insertEffect, values);
     }),
   );
   return createWhizbang({

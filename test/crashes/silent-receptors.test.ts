@@ -1,0 +1,73 @@
+import { describe, expect, it } from 'vitest';
+import { createTestDatabase } from '../support/database.js';
+import { callWith } from './call-with.js';
+import { type Silence, startLossyProxy } from './lossy-proxy.js';
+import { Orders } from './orders.js';
+import { createShop } from './shop.js';
+
+/** One place, so that who keeps it keeps all streams. One attempt: what uses one up without being at fault is a dead letter. */
+const strict = { concurrency: 1, retry: { attempts: 1 }, leaseSeconds: 3, stopSeconds: 1 };
+
+const insert = /^insert into effects/;
+const completion = callWith('inboxCompletions', 'newOutboxMessages');
+const commit = /^commit/;
+
+type Moment = readonly [string, RegExp, Silence['loses']];
+
+const moments: readonly Moment[] = [
+  ['at a statement of it, which is lost', insert, 'question'],
+  ['at its completion, which is lost', completion, 'question'],
+  ['at its completion, whose answer is lost', completion, 'answer'],
+  ['at its commit, which is lost', commit, 'question'],
+  ['at its commit, whose answer is lost', commit, 'answer'],
+];
+const more: readonly Moment[] = [
+  ['at its begin', /^begin/, 'question'],
+  ['in the middle of a statement of it', insert, 'middle'],
+  ['at a statement of it, whose answer is lost', insert, 'answer'],
+  ['in the middle of its completion', completion, 'middle'],
+];
+
+describe.concurrent('A receptor whose connection falls silent', () => {
+  async function expectThatItGoesOn(statement: RegExp, silence: Silence): Promise<void> {
+    await using db = await createTestDatabase();
+    await using proxy = await startLossyProxy(db.connectionString);
+    const orders = await Orders.of(db.pool, 2);
+    await using shop = createShop({ ...strict, connectionString: proxy.connectionString });
+    await shop.start();
+    const silent = proxy.silenceAt(statement, silence);
+    await orders.place(3);
+    await silent;
+    await orders.expectFaultless();
+    expect(shop.readiness.database).toBe(true);
+  }
+
+  it.each([...moments, ...more])(
+    '%s: its stream goes on, and so do the others',
+    async (_, statement, loses) => expectThatItGoesOn(statement, { loses, on: 'its connection' }),
+  );
+
+  it.each(moments)('%s, with all others: it goes on over new ones', async (_, statement, loses) =>
+    expectThatItGoesOn(statement, { loses, on: 'all connections' }),
+  );
+
+  it.each(moments)(
+    '%s, with all others of its instance: a second instance goes on, and then the first',
+    async (_, statement, loses) => {
+      await using db = await createTestDatabase();
+      await using proxy = await startLossyProxy(db.connectionString);
+      const orders = await Orders.of(db.pool, 2);
+      await using first = createShop({ ...strict, connectionString: proxy.connectionString });
+      await first.start();
+      const silence = proxy.silenceAt(statement, { loses, on: 'all connections' });
+      await orders.place(3);
+      await silence; // the first has claimed what is behind it
+      const second = createShop({ ...strict, connectionString: db.connectionString }, { name: 'second' });
+      await second.start();
+      await orders.expectFaultless();
+      await second.stop();
+      await orders.place(1);
+      await orders.expectFaultless();
+    },
+  );
+});
