@@ -3,7 +3,8 @@
 // Called by the migrator and the coordinator. It never begins a transaction and never retries.
 import { connectionFailed, fromDatabaseError } from './database-error.js';
 import { WhizbangError } from './errors.js';
-import { answerWithin } from './patience.js';
+import { askIdle } from './idle-connections.js';
+import { answerWithin, unansweredMsOf } from './patience.js';
 
 /** Anything that runs a statement: a client, a transaction. A receptor has one as `ctx.tx`. */
 export interface Queryable {
@@ -66,6 +67,8 @@ export async function withPooledClient<T>(
     const ours = fromDatabaseError(error);
     // One to a server that has become a replica is of no more use: the next may lead to the new primary.
     if (ours.code === 'CONNECTION_LOST' || ours.code === 'READ_ONLY_DATABASE') broken ??= ours;
+    const unansweredMs = unansweredMsOf(ours);
+    if (unansweredMs !== undefined) askIdle(pool.source ?? pool, unansweredMs);
     throw ours;
   } finally {
     client.off?.('error', onError);

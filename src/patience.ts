@@ -23,5 +23,10 @@ export async function answerWithin<T>(
 
 function noAnswer(milliseconds: number): WhizbangError {
   const message = `PostgreSQL did not answer within ${milliseconds / 1000} seconds.`;
-  return new WhizbangError('CONNECTION_LOST', { message });
+  return new WhizbangError('CONNECTION_LOST', { message, details: { unansweredMs: milliseconds } });
+}
+
+/** How long nothing came, if that is how the connection was lost. */
+export function unansweredMsOf({ details }: WhizbangError): number | undefined {
+  return typeof details.unansweredMs === 'number' ? details.unansweredMs : undefined;
 }

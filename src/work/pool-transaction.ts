@@ -83,11 +83,14 @@ function failureOf({ error, isBroken }: Failure): unknown {
 /** The work is pointless and goes on: its connection is destroyed, which rolls back what it wrote. */
 class Abandoned {
   readonly reason: unknown;
-  readonly broken = new WhizbangError('CONNECTION_LOST', {
-    message: 'A transaction was ended: its lease was lost, its connection is silent, or the instance stops.',
-  });
+  readonly broken: WhizbangError;
   constructor(reason: unknown) {
     this.reason = reason;
+    this.broken = isSilent(reason)
+      ? reason
+      : new WhizbangError('CONNECTION_LOST', {
+          message: 'A transaction was ended, because its lease was lost or the instance stops.',
+        });
   }
 }
 
@@ -112,9 +115,11 @@ async function unlessAborted<T>(signal: AbortSignal | undefined, work: Promise<T
 
 function graceMsOf(reason: unknown): number {
   if (isLeaseLost(reason)) return graceMs;
-  const isSilent = reason instanceof WhizbangError && reason.code === 'CONNECTION_LOST';
-  return isSilent ? 0 : lastGraceMs;
+  return isSilent(reason) ? 0 : lastGraceMs;
 }
+
+const isSilent = (reason: unknown): reason is WhizbangError =>
+  reason instanceof WhizbangError && reason.code === 'CONNECTION_LOST';
 
 const isTimeout = (error: unknown) => error instanceof WhizbangError && error.code === 'HANDLER_TIMEOUT';
 

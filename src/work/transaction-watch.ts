@@ -134,5 +134,6 @@ export class TransactionWatch<Tx> {
 function silent(answerMs: number): WhizbangError {
   return new WhizbangError('CONNECTION_LOST', {
     message: `The connection of a transaction has fallen silent: PostgreSQL waits for it, or has ended it, and over it nothing came for ${answerMs / 1000} seconds.`,
+    details: { unansweredMs: answerMs },
   });
 }

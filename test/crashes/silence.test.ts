@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { silentLogger } from '../../src/logger.js';
 import { createTestDatabase } from '../support/database.js';
 import { startLossyProxy } from './lossy-proxy.js';
 import { Orders } from './orders.js';
@@ -17,6 +18,28 @@ describe.concurrent('Connections over which nothing comes any more, without an e
     await orders.place(2);
     await orders.expectFaultless();
     expect(shop.readiness.database).toBe(true);
+  });
+
+  it('are given up together: those that idle in the pool are not tried one after the other', async () => {
+    await using db = await createTestDatabase();
+    await using proxy = await startLossyProxy(db.connectionString);
+    const orders = await Orders.of(db.pool, 4);
+    const warnings: unknown[] = [];
+    await using shop = createShop({
+      connectionString: proxy.connectionString,
+      listen: false,
+      stopSeconds: 1,
+      logger: { ...silentLogger, warn: (facts) => warnings.push(facts) },
+    });
+    await shop.start();
+    await orders.place(4);
+    await orders.expectFaultless();
+    proxy.fallSilent();
+    await orders.place(1);
+    await orders.expectFaultless();
+    // The instance's own call. No receptor has got one of the others.
+    const receptors = warnings.filter((facts) => (facts as { messageId?: string }).messageId !== undefined);
+    expect(receptors).toEqual([]);
   });
 
   it('are given up also when they were never answered: the network was down while they were opened', async () => {

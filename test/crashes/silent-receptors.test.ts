@@ -3,7 +3,7 @@ import { createTestDatabase } from '../support/database.js';
 import { callWith } from './call-with.js';
 import { type Silence, startLossyProxy } from './lossy-proxy.js';
 import { Orders } from './orders.js';
-import { createShop } from './shop.js';
+import { createShop, PlaceOrder } from './shop.js';
 
 /** One place, so that who keeps it keeps all streams. One attempt: what uses one up without being at fault is a dead letter. */
 const strict = { concurrency: 1, retry: { attempts: 1 }, leaseSeconds: 3, stopSeconds: 1 };
@@ -70,4 +70,14 @@ describe.concurrent('A receptor whose connection falls silent', () => {
       await orders.expectFaultless();
     },
   );
+
+  it('while it is invoked: who invokes is told', async () => {
+    await using db = await createTestDatabase();
+    await using proxy = await startLossyProxy(db.connectionString);
+    await Orders.of(db.pool, 1);
+    await using shop = createShop({ ...strict, connectionString: proxy.connectionString });
+    void proxy.silenceAt(insert, { loses: 'question', on: 'its connection' });
+    const invoked = shop.invoke(PlaceOrder({ orderId: 'order-0', step: 1 }));
+    await expect(invoked).rejects.toMatchObject({ code: 'CONNECTION_LOST' });
+  });
 });

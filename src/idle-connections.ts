@@ -1,0 +1,44 @@
+// The connections that idle in a pool beside one that has died without a word: perhaps they have, too.
+// In: the pool. Out: those that do not answer are destroyed. Called when a connection was not answered.
+// It never takes one from its borrower; one that answers goes back to the pool at once.
+import { answerWithin } from './patience.js';
+
+interface Client {
+  query(text: string): Promise<unknown>;
+  release(error: boolean): void;
+  on?(event: 'error', listener: () => void): unknown;
+  off?(event: 'error', listener: () => void): unknown;
+}
+
+interface Pool {
+  connect(): Promise<Client>;
+  /** Of `pg.Pool`. Other pools may not tell. */
+  readonly idleCount?: number;
+}
+
+const asking = new WeakSet<Pool>();
+const ignore = () => {};
+
+/**
+ * All of them at once: whoever would get them one after the other would wait in vain for each. Who needs one meanwhile gets
+ * a new one.
+ */
+export function askIdle(pool: Pool, withinMs: number): void {
+  const { idleCount = 0 } = pool;
+  if (asking.has(pool)) return;
+  asking.add(pool);
+  const asked = Array.from({ length: idleCount }, async () => ask(await pool.connect(), withinMs));
+  void Promise.allSettled(asked).then(() => asking.delete(pool));
+}
+
+async function ask(client: Client, withinMs: number): Promise<void> {
+  client.on?.('error', ignore); // while it is borrowed nobody else listens
+  let isAlive = false;
+  try {
+    await answerWithin(withinMs, client.query('select 1'));
+    isAlive = true;
+  } finally {
+    client.off?.('error', ignore);
+    client.release(!isAlive);
+  }
+}
