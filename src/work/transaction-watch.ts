@@ -17,8 +17,11 @@ export type RunWatched<Tx> = <T>(
   signal?: AbortSignal,
 ) => Promise<T>;
 
-/** So long a connection may take to answer what takes no time: a third of a lease, as for renewals. */
-export const answerMsOf = (leaseSeconds: number): number => Math.max(1_000, (leaseSeconds * 1000) / 3);
+const longestMs = 15_000;
+
+/** So long a connection may take to answer what takes no time: a third of a lease, as for renewals, unless that is long. */
+export const answerMsOf = (leaseSeconds: number): number =>
+  Math.min(Math.max(1_000, (leaseSeconds * 1000) / 3), longestMs);
 
 export interface TransactionWatchOptions<Tx> {
   readonly transaction: RunInTransaction<Tx>;
@@ -40,7 +43,7 @@ export class TransactionWatch<Tx> {
     this.#answerMs = answerMsOf(options.leaseSeconds);
     // A transaction is first looked at when it is between one and two of these old. It must be heard of, also when a look
     // has failed, before PostgreSQL takes it for one that stands still.
-    this.#lookMs = (options.leaseSeconds * 1000) / 4;
+    this.#lookMs = Math.min((options.leaseSeconds * 1000) / 4, longestMs);
   }
 
   readonly run: RunWatched<Tx> = async (work, signal) => {
@@ -84,13 +87,16 @@ export class TransactionWatch<Tx> {
     if (begun.length > 0) void this.#probeAll(begun);
   }
 
-  /** A pool of a library may hold a silent connection, and wait on it for the answer to `begin`. Nothing was done yet. */
+  /**
+   * The pool of a library may hold a silent connection, and wait on it for the answer to `begin`. Nothing was done yet. Our own
+   * pool is less patient by itself.
+   */
   #giveUpWaiting(watched: WatchedTransaction, now: number): void {
-    const longestMs = Math.max(this.#options.leaseSeconds * 1000, connectMs);
-    if (now - watched.openedAt < longestMs) return;
+    const waitedMs = now - watched.openedAt;
+    if (waitedMs < connectMs + this.#answerMs) return;
     watched.giveUp(
       new WhizbangError('CONNECTION_FAILED', {
-        message: `The transaction had not begun after ${longestMs / 1000} seconds.`,
+        message: `The transaction had not begun after ${Math.round(waitedMs / 1000)} seconds.`,
         hint: 'The pool of your library has no connection left, or one that does not answer. Set its keepAlive.',
       }),
     );

@@ -79,6 +79,8 @@ export class WatchedTransaction {
     const underWay = new StatementsUnderWay();
     const db = asQueryable(tx);
     this.#pid = await introduce(db);
+    // It may be the second: whoever began it has given up the first. What was asked in that one says nothing of this one.
+    if (this.#probe !== undefined) this.#probe.isAnswered = true;
     this.#underWay = underWay;
     this.#db = { query: (text, values) => underWay.add(db.query(text, values)) };
   }

@@ -17,7 +17,9 @@ function stallUntilEnded(connectionString: string, pid: string): void {
     await client.connect();
     while ((await client.query('select from pg_stat_activity where pid = $1', [process.argv[2]])).rowCount > 0);
     await client.end();`;
-  execFileSync(process.execPath, ['--input-type=module', '-e', program, connectionString, pid]);
+  execFileSync(process.execPath, ['--input-type=module', '-e', program, connectionString, pid], {
+    timeout: 20_000,
+  });
 }
 
 /** Not postgres.js: when its session has ended unnoticed, its next statement ends the process (3.4.9, `nextWrite`). */
