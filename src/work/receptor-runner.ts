@@ -156,7 +156,11 @@ export class ReceptorRunner<Tx> {
         const messages = await this.#handle(item, envelope, receptor, undefined, signal);
         step('handled');
         if (isLeaseLost(signal.reason)) return { kind: 'forgotten' };
-        const { carried } = queue(reportOf(messages));
+        // One that comes late is refused, and then what was sent must not leave either: whoever has the message now sends it.
+        const { carried } = queue({
+          ...reportOf(messages.map((message) => ({ ...message, onlyWith: messageId }))),
+          renewInboxLeaseIds: isLast ? [] : [messageId],
+        });
         // A message that PostgreSQL refuses, for its version say, is a failure of the handler that sent it.
         if (messages.length > 0) await carried;
         return undefined;
