@@ -36,7 +36,7 @@ export async function applyPlan(
   if (foreign !== undefined) {
     throw new WhizbangError('MIGRATION_FAILED', {
       message: `Schema ${schema} already has a ${foreign.kind} ${foreign.identity} that whizbang did not make.`,
-      hint: 'Rename it, or give whizbang a schema of its own (--schema). Nothing was changed.',
+      hint: 'Rename it, or give whizbang a schema of its own (--schema). If wh_migrations was emptied, drop the schema and migrate again. Nothing was changed.',
       details: { schema, object: foreign.identity },
     });
   }
