@@ -120,7 +120,8 @@ export function assemble<Tx>(
         leaseSeconds,
         answerMs: answerMsOf(leaseSeconds),
       }) as RunInTransaction<unknown> as RunInTransaction<Tx>),
-    pool: database.forCalls,
+    // Receptors may have taken the whole pool; a call may be waiting for a lock of the very transaction that is asked about.
+    pools: [pool, database.forCalls],
     leaseSeconds,
   });
   const invoker = localInvoker<Tx>({ registry, transaction, outbox, dispatcherFor, isStopped });

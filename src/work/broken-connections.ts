@@ -1,5 +1,6 @@
 import { codeOf, serverErrorOf } from '../database-error.js';
 import { WhizbangError } from '../errors.js';
+import { describeError } from './describe-error.js';
 
 const forgivenTimes = 3;
 const mostRemembered = 1_000;
@@ -45,4 +46,12 @@ export function isBrokenConnection(error: unknown): boolean {
   const code =
     server === undefined && error instanceof WhizbangError ? error.code : server && codeOf(server.code);
   return code === 'CONNECTION_LOST' || code === 'CONNECTION_FAILED';
+}
+
+/** What came of it, as an error of the connection. */
+export function brokenError(cause: unknown): WhizbangError {
+  return new WhizbangError('CONNECTION_LOST', {
+    message: `The connection of this transaction broke: ${cause instanceof Error ? cause.message : describeError(cause)}`,
+    cause,
+  });
 }

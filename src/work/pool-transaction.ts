@@ -1,7 +1,7 @@
 import { type ConnectionPool, type Queryable, withPooledClient } from '../connection.js';
 import { WhizbangError } from '../errors.js';
 import { answerWithin } from '../patience.js';
-import { describeError } from './describe-error.js';
+import { brokenError } from './broken-connections.js';
 import { isLeaseLost } from './lease-lost.js';
 import { OpenTransaction } from './open-transaction.js';
 import { openingStatement, pidOf } from './session.js';
@@ -122,10 +122,3 @@ const isSilent = (reason: unknown): reason is WhizbangError =>
   reason instanceof WhizbangError && reason.code === 'CONNECTION_LOST';
 
 const isTimeout = (error: unknown) => error instanceof WhizbangError && error.code === 'HANDLER_TIMEOUT';
-
-function brokenError(cause: unknown): WhizbangError {
-  return new WhizbangError('CONNECTION_LOST', {
-    message: `The connection of this transaction broke: ${cause instanceof Error ? cause.message : describeError(cause)}`,
-    cause,
-  });
-}

@@ -40,16 +40,17 @@ interface Row {
   readonly waits_for: string | null;
 }
 
-/** Never fails: when the database does not answer, nothing was seen. */
+/** Over whichever of these answers first. Never fails: when none does, nothing was seen. */
 export async function lookAtSessions(
-  pool: ConnectionPool,
+  pools: readonly ConnectionPool[],
   pids: readonly string[],
   withinMs: number,
 ): Promise<Sessions> {
+  const values = [`{${pids.join(',')}}`];
+  const ask = async (pool: ConnectionPool) =>
+    withPooledClient(pool, (client) => client.query(text, values), withinMs);
   try {
-    const ask = async () =>
-      withPooledClient(pool, (client) => client.query(text, [`{${pids.join(',')}}`]), withinMs);
-    const { rows } = await ask();
+    const { rows } = await Promise.any(pools.map(ask));
     const states = new Map((rows as readonly Row[]).map((row) => [row.pid, stateOf(row)]));
     return (pid) => (pid === undefined ? 'unseen' : (states.get(pid) ?? 'gone'));
   } catch {

@@ -25,8 +25,8 @@ export const answerMsOf = (leaseSeconds: number): number =>
 
 export interface TransactionWatchOptions<Tx> {
   readonly transaction: RunInTransaction<Tx>;
-  /** To ask about the sessions of the others. */
-  readonly pool: ConnectionPool;
+  /** To ask about the sessions of the others, over whichever answers first. */
+  readonly pools: readonly ConnectionPool[];
   readonly leaseSeconds: number;
 }
 
@@ -53,11 +53,14 @@ export class TransactionWatch<Tx> {
     try {
       const run = this.#options.transaction(async (tx) => {
         await watched.begin(tx, (db) => this.#introduce(watched, db));
-        const result = await work(tx, watched);
+        const result = await watched.orBroken(work(tx, watched), this.#answerMs);
         watched.refuseGivenUp();
         return result;
       }, watched.signal);
       return await Promise.race([run, watched.givenUp]);
+    } catch (error) {
+      // A library may throw what came of its rollback instead.
+      throw watched.broken ?? error;
     } finally {
       this.#open.delete(watched);
       watched.close();
@@ -133,7 +136,7 @@ export class TransactionWatch<Tx> {
 
   async #lookAt(open: readonly WatchedTransaction[]): Promise<Sessions> {
     const pids = open.flatMap(({ pid }) => pid ?? []);
-    return lookAtSessions(this.#options.pool, pids, this.#answerMs);
+    return lookAtSessions(this.#options.pools, pids, this.#answerMs);
   }
 }
 

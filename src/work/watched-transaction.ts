@@ -3,13 +3,18 @@
 // it is given up. Called by the watch. It never looks at other connections, and never decides that this one is silent.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Queryable } from '../connection.js';
-import type { WhizbangError } from '../errors.js';
+import { serverErrorOf } from '../database-error.js';
+import { WhizbangError } from '../errors.js';
+import { answerWithin } from '../patience.js';
 import { asQueryable } from '../transactions/index.js';
+import { brokenError, isBrokenConnection } from './broken-connections.js';
 import { OpenTransaction } from './open-transaction.js';
 import { StatementsUnderWay, wordOfServer } from './statements-under-way.js';
 
 export class WatchedTransaction {
   readonly openedAt = performance.now();
+  /** The connection was found broken when the work had failed. */
+  broken: WhizbangError | undefined;
   /** Rejects when it is given up. */
   readonly givenUp: Promise<never>;
   readonly #over = new AbortController();
@@ -18,6 +23,7 @@ export class WatchedTransaction {
   #reject: (error: unknown) => void = () => {};
   #error: WhizbangError | undefined;
   #isOpen = true;
+  #isOurs = false;
   #pid: string | undefined;
   #db: Queryable | undefined;
   #underWay = new StatementsUnderWay();
@@ -70,6 +76,7 @@ export class WatchedTransaction {
   async begin(tx: unknown, introduce: (db: Queryable) => Promise<string | undefined>): Promise<void> {
     this.refuseGivenUp();
     if (tx instanceof OpenTransaction) {
+      this.#isOurs = true;
       this.#underWay = tx.underWay;
       this.#byteCount = () => tx.byteCount;
       this.#pid = tx.pid;
@@ -79,6 +86,7 @@ export class WatchedTransaction {
     const underWay = new StatementsUnderWay();
     const db = asQueryable(tx);
     this.#pid = await introduce(db);
+    this.broken = undefined;
     // It may be the second: whoever began it has given up the first. What was asked in that one says nothing of this one.
     if (this.#probe !== undefined) this.#probe.isAnswered = true;
     this.#underWay = underWay;
@@ -104,6 +112,34 @@ export class WatchedTransaction {
   /** The last question was answered meanwhile: the event loop was blocked, perhaps, when its time was up. */
   get wasAnswered(): boolean {
     return this.#probe?.isAnswered === true;
+  }
+
+  /**
+   * A library that finds its connection broken says so in its own words, and what a receptor makes of them may be anything. So
+   * the connection is asked when the work has failed for no reason of the server's. (Ours is asked by its rollback.)
+   */
+  async orBroken<T>(work: Promise<T>, answerMs: number): Promise<T> {
+    try {
+      return await work;
+    } catch (error) {
+      if (this.#isOurs || !(await this.#isBroken(error, answerMs))) throw error;
+      this.broken = brokenError(error);
+      throw this.broken;
+    }
+  }
+
+  async #isBroken(cause: unknown, answerMs: number): Promise<boolean> {
+    if (isBrokenConnection(cause)) return true;
+    if (cause instanceof WhizbangError || serverErrorOf(cause) !== undefined) return false;
+    try {
+      await answerWithin(answerMs, this.db.query('select 1'));
+      return false;
+    } catch (error) {
+      if (isBrokenConnection(error)) return true;
+      if (error instanceof WhizbangError || serverErrorOf(error) !== undefined) return false;
+      // Prisma says that the transaction is over: its own time limit is no fault of the connection.
+      return (error as { readonly code?: unknown }).code !== 'P2028';
+    }
   }
 
   /** Nobody waits for it any longer. */

@@ -1,3 +1,4 @@
+import pg from 'pg';
 import { describe, expect, it } from 'vitest';
 import { createTestDatabase } from '../support/database.js';
 import { callWith } from './call-with.js';
@@ -70,6 +71,35 @@ describe.concurrent('A receptor whose connection falls silent', () => {
       await orders.expectFaultless();
     },
   );
+
+  it('at its begin, again and again, has done nothing: no attempt is used up', async () => {
+    await using db = await createTestDatabase();
+    await using proxy = await startLossyProxy(db.connectionString);
+    const orders = await Orders.of(db.pool, 1);
+    await using shop = createShop({ ...strict, connectionString: proxy.connectionString });
+    await shop.start();
+    const atBegin = async () => proxy.silenceAt(/^begin/, { loses: 'question', on: 'its connection' });
+    const first = atBegin();
+    await orders.place(1);
+    await first;
+    for (let times = 1; times < 5; times++) await atBegin();
+    await orders.expectFaultless();
+  });
+
+  it('has its connection destroyed: none is missing in the pool, which can be ended', async () => {
+    await using db = await createTestDatabase();
+    await using proxy = await startLossyProxy(db.connectionString);
+    const orders = await Orders.of(db.pool, 1);
+    const pool = new pg.Pool({ connectionString: proxy.connectionString, max: 5 });
+    const shop = createShop({ ...strict, pool });
+    await shop.start();
+    const silent = proxy.silenceAt(insert, { loses: 'question', on: 'its connection' });
+    await orders.place(2);
+    await silent;
+    await orders.expectFaultless();
+    await shop.stop();
+    await pool.end();
+  });
 
   it('while it is invoked: who invokes is told', async () => {
     await using db = await createTestDatabase();

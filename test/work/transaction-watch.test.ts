@@ -1,0 +1,93 @@
+import { describe, expect, it } from 'vitest';
+import type { ConnectionPool } from '../../src/connection.js';
+import { TransactionWatch } from '../../src/work/index.js';
+
+interface Said {
+  readonly state: string | null;
+  readonly waits_for: string | null;
+}
+const idle: Said = { state: 'idle in transaction', waits_for: 'Client' };
+const working: Said = { state: 'active', waits_for: null };
+const transmitting: Said = { state: 'active', waits_for: 'Client' };
+const unseen: Said = { state: null, waits_for: null };
+const gone = undefined;
+
+/** PostgreSQL as the watch sees it: what it says of the session at each look, the last for ever. Tells of each look. */
+function saying(...script: readonly (Said | undefined)[]) {
+  let looks = 0;
+  let onLook = () => {};
+  const pool: ConnectionPool = {
+    connect: async () => ({
+      query: async () => {
+        const said = script[Math.min(looks++, script.length - 1)];
+        onLook();
+        return { rows: said === undefined ? [] : [{ pid: '7', ...said }] };
+      },
+      release: () => {},
+    }),
+  };
+  const looked = (count: number) =>
+    new Promise<void>((resolve) => {
+      onLook = () => looks >= count && resolve();
+    });
+  return { pool, looked };
+}
+
+/** A transaction whose connection answers its first statement and then nothing more. */
+const silentTx = {
+  query: (text: string) =>
+    text.includes('pg_backend_pid')
+      ? Promise.resolve({ rows: [{ pid: '7' }] })
+      : new Promise<never>(() => {}),
+};
+
+/** The work ends at the given look: if it is not given up before. */
+async function watch(lookCount: number, ...script: readonly (Said | undefined)[]): Promise<string> {
+  const { pool, looked } = saying(...script);
+  const transaction = <T>(work: (tx: typeof silentTx) => Promise<T>) => work(silentTx);
+  const { run } = new TransactionWatch<typeof silentTx>({ transaction, pools: [pool], leaseSeconds: 0.2 });
+  return run(async () => {
+    await looked(lookCount);
+    return 'went on';
+  });
+}
+
+describe.concurrent('The watch over a transaction', () => {
+  it('gives up one that does not answer while PostgreSQL waits for it, or has ended it', async () => {
+    const lost = { code: 'CONNECTION_LOST' };
+    await expect(watch(4, idle)).rejects.toMatchObject(lost);
+    await expect(watch(4, gone)).rejects.toMatchObject(lost);
+  });
+
+  it('leaves one alone that has begun to work after the first look: the question queues behind its statement', async () => {
+    expect(await watch(4, idle, working)).toBe('went on');
+    expect(await watch(4, unseen, working)).toBe('went on');
+  });
+
+  it('leaves a cursor or a COPY of a library alone', async () => {
+    expect(await watch(4, transmitting)).toBe('went on');
+  });
+
+  it('does not judge what it may not see, until PostgreSQL has ended it', async () => {
+    expect(await watch(4, unseen)).toBe('went on');
+    await expect(watch(9, unseen, unseen, gone)).rejects.toMatchObject({ code: 'CONNECTION_LOST' });
+  });
+
+  it('does not judge a transaction by what was asked in the one before it', async () => {
+    const { pool, looked } = saying(idle);
+    const answering = { query: async () => ({ rows: [{ pid: '7' }] }) };
+    type Tx = { query(text: string): Promise<{ rows: unknown[] }> };
+    const transaction = async <T>(work: (tx: Tx) => Promise<T>) => {
+      await work(silentTx).catch(() => {}); // as after a serialization failure
+      return work(answering);
+    };
+    const { run } = new TransactionWatch<Tx>({ transaction, pools: [pool], leaseSeconds: 0.2 });
+    let runs = 0;
+    const result = run(async () => {
+      await looked(runs === 0 ? 1 : 6);
+      if (runs++ === 0) throw new Error('could not serialize access');
+      return 'went on';
+    });
+    expect(await result).toBe('went on');
+  });
+});
