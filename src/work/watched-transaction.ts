@@ -3,11 +3,10 @@
 // it is given up. Called by the watch. It never looks at other connections, and never decides that this one is silent.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Queryable } from '../connection.js';
-import { serverErrorOf } from '../database-error.js';
-import { WhizbangError } from '../errors.js';
-import { answerWithin } from '../patience.js';
+import type { WhizbangError } from '../errors.js';
 import { asQueryable } from '../transactions/index.js';
-import { brokenError, isBrokenConnection } from './broken-connections.js';
+import { brokenError } from './broken-connections.js';
+import { hasBroken } from './has-broken.js';
 import { OpenTransaction } from './open-transaction.js';
 import { StatementsUnderWay, wordOfServer } from './statements-under-way.js';
 
@@ -114,31 +113,14 @@ export class WatchedTransaction {
     return this.#probe?.isAnswered === true;
   }
 
-  /**
-   * A library that finds its connection broken says so in its own words, and what a receptor makes of them may be anything. So
-   * the connection is asked when the work has failed for no reason of the server's. (Ours is asked by its rollback.)
-   */
+  /** Rejects with CONNECTION_LOST when the work has failed because its connection broke. (Ours is asked by its rollback.) */
   async orBroken<T>(work: Promise<T>, answerMs: number): Promise<T> {
     try {
       return await work;
     } catch (error) {
-      if (this.#isOurs || !(await this.#isBroken(error, answerMs))) throw error;
+      if (this.#isOurs || !(await hasBroken(this.db, error, answerMs))) throw error;
       this.broken = brokenError(error);
       throw this.broken;
-    }
-  }
-
-  async #isBroken(cause: unknown, answerMs: number): Promise<boolean> {
-    if (isBrokenConnection(cause)) return true;
-    if (cause instanceof WhizbangError || serverErrorOf(cause) !== undefined) return false;
-    try {
-      await answerWithin(answerMs, this.db.query('select 1'));
-      return false;
-    } catch (error) {
-      if (isBrokenConnection(error)) return true;
-      if (error instanceof WhizbangError || serverErrorOf(error) !== undefined) return false;
-      // Prisma says that the transaction is over: its own time limit is no fault of the connection.
-      return (error as { readonly code?: unknown }).code !== 'P2028';
     }
   }
 

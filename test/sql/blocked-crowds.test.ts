@@ -135,7 +135,10 @@ describe.each(lanes)('In the %s, an arrival', (lane) => {
     await a.call(lane.fails(await a.call(lane.stores(first ?? message())), { retry_after_seconds: 3600 }));
     const before = await db.pool.query('select * from wh_active_streams');
     await lane.insertPlain(db.pool, ...later);
+    // As if they had waited since the floors were last moved: they are admitted.
+    await db.pool.query('update wh_lanes set next_admitted_below = 9223372036854775807');
     for (let calls = 0; calls < 3; calls++) expect(await a.call()).toEqual([]);
+    expect((await lane.rows(db, later)).filter(({ partition_number }) => partition_number === null)).toEqual([]);
     expect((await db.pool.query('select * from wh_active_streams')).rows).toEqual(before.rows);
     await reachSchedule(db);
     expect(ids(await a.call())).toEqual([first?.message_id, ...ids(later)]);
