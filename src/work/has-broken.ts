@@ -22,6 +22,8 @@ export async function hasBroken(db: Queryable, cause: unknown, answerMs: number)
 
 /** Undefined: it is not known whose error it is. */
 function tells(error: unknown): boolean | undefined {
-  if (isBrokenConnection(error)) return true;
+  // CONNECTION_CLOSED and the like of postgres.js. One more statement over that connection would end the process (3.4.9).
+  const { code } = (error ?? {}) as { readonly code?: unknown };
+  if (isBrokenConnection(error) || String(code).startsWith('CONNECTION_')) return true;
   return error instanceof WhizbangError || serverErrorOf(error) !== undefined ? false : undefined;
 }

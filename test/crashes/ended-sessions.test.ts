@@ -56,7 +56,7 @@ describe('A session that PostgreSQL ended because its receptor stood still', () 
       await orders.expectFaultless();
       expect(runs).toBeGreaterThan(1);
       await shop.stop();
-      library?.close();
+      await library?.close();
     },
   );
 });
@@ -83,6 +83,6 @@ describe('The time after which PostgreSQL ends an idle transaction of a receptor
       await shop.stop();
       await db.pool.query('drop table effects');
     }
-    library?.close();
+    await library?.close();
   });
 });

@@ -40,7 +40,7 @@ describe.concurrent('A receptor that works for many leases', () => {
       await orders.expectFaultless();
       expect(runs).toEqual([1, 1]);
       await shop.stop();
-      library?.close();
+      await library?.close();
     },
   );
 });

@@ -44,7 +44,7 @@ describe.concurrent('A receptor in the transaction of a library whose connection
         await orders.expectFaultless();
       } finally {
         await shop.stop();
-        library.close();
+        await library.close();
       }
     },
   );
