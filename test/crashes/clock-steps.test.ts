@@ -1,7 +1,11 @@
 import pg from 'pg';
 import { describe, expect, it } from 'vitest';
 import { migrate } from '../../src/migrate/index.js';
+import { begin } from '../races/transactions.js';
+import { openTestDatabase } from '../support/database.js';
+import { openSession, waitUntilBlocked } from '../support/sessions.js';
 import { clockCanBeStepped, orWhyNot, startSteppingServer } from '../support/stepping-clock.js';
+import { instance, message, outbox } from '../support/work.js';
 import { Orders } from './orders.js';
 import { createShop } from './shop.js';
 
@@ -57,4 +61,30 @@ describe.skipIf(!clockCanBeStepped)(`A step of PostgreSQL's clock, under load${o
       await pool.end();
     },
   );
+
+  it('back, during a call, undoes the call: its leases would be of the old clock. Made again, it holds', async () => {
+    await using server = await startSteppingServer();
+    const { connectionString } = server;
+    await migrate({ connectionString });
+    const name = new URL(connectionString).pathname.slice(1);
+    await using db = openTestDatabase(name, connectionString, async () => {});
+    const a = instance(db, 'a');
+    const [item] = await a.call(outbox.stores(message()));
+    const locker = await begin(db);
+    await locker.query('select from wh_active_streams for update');
+    const reporting = await openSession(db);
+    const report = outbox.completes(item === undefined ? [] : [item]);
+    const called = a.over(reporting.client).call(report, outbox.stores(message()));
+    called.catch(() => {});
+    await waitUntilBlocked(db, reporting.pid);
+    await server.step(-3600);
+    await locker.query('rollback');
+    await expect(called).rejects.toMatchObject({ code: '40001' });
+    const [next] = await a.over(reporting.client).call(report, outbox.stores(message()));
+    const { rows } = await db.pool.query(
+      `select lease_expiry < clock_timestamp() + interval '301 seconds' as is_of_this_clock from wh_outbox where message_id = $1`,
+      [next?.message_id],
+    );
+    expect(rows).toEqual([{ is_of_this_clock: true }]);
+  });
 });

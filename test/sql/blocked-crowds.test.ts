@@ -133,13 +133,15 @@ describe.each(lanes)('In the %s, an arrival', (lane) => {
   }) => {
     const [first, ...later] = stream(3);
     await a.call(lane.fails(await a.call(lane.stores(first ?? message())), { retry_after_seconds: 3600 }));
-    const before = await db.pool.query('select * from wh_active_streams');
+    const before = await db.pool.query('select xmin::text, * from wh_active_streams');
     await lane.insertPlain(db.pool, ...later);
     // As if they had waited since the floors were last moved: they are admitted.
     await db.pool.query('update wh_lanes set next_admitted_below = 9223372036854775807');
     for (let calls = 0; calls < 3; calls++) expect(await a.call()).toEqual([]);
-    expect((await lane.rows(db, later)).filter(({ partition_number }) => partition_number === null)).toEqual([]);
-    expect((await db.pool.query('select * from wh_active_streams')).rows).toEqual(before.rows);
+    expect((await lane.rows(db, later)).filter(({ partition_number }) => partition_number === null)).toEqual(
+      [],
+    );
+    expect((await db.pool.query('select xmin::text, * from wh_active_streams')).rows).toEqual(before.rows);
     await reachSchedule(db);
     expect(ids(await a.call())).toEqual([first?.message_id, ...ids(later)]);
   });
@@ -166,6 +168,38 @@ describe.each(lanes)('In the %s, an arrival', (lane) => {
     await a.call(lane.stores({ ...message(), ...late, scheduled_for: at }));
     await writer.query('commit');
     expect(ids(await a.call())).toEqual([early?.message_id]);
+  });
+
+  it('that took its order before one that is plainly inserted for later, and commits after it was looked at, is handed out at once', async ({
+    db,
+    a,
+  }) => {
+    const at = new Date(Date.now() + 3_600_000).toISOString();
+    const [early, late] = stream(2);
+    const writer = await db.connect();
+    await writer.query('begin');
+    await lane.insertPlain(writer, early ?? message());
+    await lane.insertPlain(db.pool, { ...message(), ...late, scheduled_for: at });
+    expect(await a.call()).toEqual([]);
+    await writer.query('commit');
+    expect(ids(await a.call())).toEqual([early?.message_id]);
+  });
+
+  it('that its stream waits for, as it could not be appended to the event store, is handed out by the call that appends it', async ({
+    db,
+    a,
+  }) => {
+    const [sent] = stream(1, { is_event: true });
+    const application = await db.connect();
+    await application.query('begin');
+    await application.query('insert into wh_event_streams values ($1, 0)', [sent?.stream_id]);
+    await lane.insertPlain(db.pool, sent ?? message());
+    expect(await a.call()).toEqual([]);
+    await application.query('rollback');
+    // As if it had to wait for long: nobody waits for the time, as the event can be appended now.
+    await db.pool.query(`update wh_active_streams set is_blocked = true, available_at = now() + interval '1 hour', head = (
+      select sequence_order from ${lane.table})`);
+    expect(ids(await a.call())).toEqual([sent?.message_id]);
   });
 });
 
