@@ -30,7 +30,7 @@ async function crowdAround(db: TestDatabase, lane: Lane, a: Instance, late: NewM
   const locker = await begin(db);
   await locker.query('select from wh_active_streams where stream_id = $1 for update', [crowded]);
   const writer = await begin(db);
-  await arriveIn(db, lane, crowded, 1500);
+  await arriveIn(db, lane, crowded, 6000); // more than a call admits that finds nothing to start
   await lane.insertPlain(writer.client, late);
   await arriveIn(db, lane, crowded, 1500);
   expect(await a.call(lane.room(10))).toEqual([]); // it has looked behind them, and noted it
