@@ -94,7 +94,9 @@ begin
   from stream t;
 
   if v_due.expired <> '{}' then
-    perform wh_release_{lane}(v_due.expired, coalesce(v_message_ids, '{}'));
+    -- Not those for which there was no room: nobody has taken them from their holder.
+    perform wh_release_{lane}(
+      array(select unnest(v_due.expired) intersect select unnest(v_taken || v_blocked || v_left || v_emptied)), coalesce(v_message_ids, '{}'));
   end if;
   if v_emptied is not null then
     perform wh_close_{lane}(c, v_emptied);

@@ -46,7 +46,7 @@ begin
     v_waiting := wh_lock_waiting_streams(c, p_lane, p_room - cardinality(r.expired), v_capped_to);
   end if;
   v_rest := p_room - cardinality(r.expired) - cardinality(v_waiting.stream_ids);
-  perform wh_unblock_streams(c, p_lane, v_rest, p_free_from);
+  perform wh_unblock_streams(c, p_lane, v_rest, p_free_from, v_spare, v_instances, v_rank, v_capped_to);
   select coalesce(array_agg(f.stream_id), '{}'), array_agg(f.partition_number) into v_free, v_free_partitions
   from (
     select s.stream_id, s.partition_number

@@ -18,7 +18,7 @@ begin
     from (
       select s.stream_id, s.partition_number
       from wh_active_streams s
-      where s.lane = p_lane and s.instance_id is null and s.waits_for = v_name and s.available_at <= c.now
+      where s.lane = p_lane and s.instance_id is null and s.waits_for = v_name
         and (p_capped_to is null or s.partition_number = any(p_capped_to))
       order by s.available_at
       limit p_room - cardinality(r.stream_ids)

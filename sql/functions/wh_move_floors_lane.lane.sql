@@ -24,7 +24,7 @@ begin
     return;
   end if;
   update wh_lanes l
-  set admitted_below = least(v_lane.next_admitted_below, c.{lane}_noted, (
+  set admitted_below = least(v_lane.next_admitted_below, (
         select m.sequence_order from wh_{lane} m
         where m.partition_number is null and m.processed_at is null
           and m.sequence_order >= case when c.sweeps then 0 else v_lane.admitted_below end

@@ -25,6 +25,7 @@ declare
   v_clock_went_back boolean;
 begin
   c.instance_id := p_instance_id;
+  c.opened_at := v_now;
   c.lease_seconds := p_lease_seconds;
   c.keeps_completed := p_flags & 4 <> 0;
   c.partition_count := p_partition_count;
@@ -94,20 +95,15 @@ begin
       p_lease_seconds, p_stale_threshold_seconds, p_takeover_seconds, p_takes_outbox, p_takes_inbox, p_renews);
   end if;
   if v_clock_went_back and v_beats then
+    -- One follows it, and the others wait until that is committed: a lease of the new time would be moved back too.
+    perform pg_advisory_xact_lock(hashtext('wh_follow_clock'), hashtext(current_schema()));
     perform wh_follow_clock();
+    c.opened_at := clock_timestamp();
   end if;
   -- For wh_move_floors: as far as these notes reach, whoever writes with a later transaction id writes above them.
   if v_beats and v_floors_moved_at < v_now - interval '250 milliseconds' and pg_current_xact_id_if_assigned() is null then
     select v_now, o.last_value, n.last_value into c.noted_at, c.outbox_noted, c.inbox_noted
     from wh_outbox_sequence_order_seq o, wh_inbox_sequence_order_seq n;
-    if c.outbox_noted < c.outbox_floor or c.inbox_noted < c.inbox_floor then
-      -- A sequence has begun anew: the tables were emptied with `restart identity`.
-      c.outbox_floor := 0;
-      c.inbox_floor := 0;
-      c.outbox_arrived := p_takes_outbox;
-      c.inbox_arrived := p_takes_inbox;
-      c.sweeps := true;
-    end if;
   end if;
   if v_last_heartbeat is null or v_is_new_taker
      or v_beats and v_last_heartbeat < v_now - make_interval(secs => least(1.0, p_stale_threshold_seconds / 4.0))

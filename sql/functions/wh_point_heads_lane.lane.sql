@@ -14,14 +14,14 @@ begin
     return;
   end if;
   update wh_active_streams s
-  set head = f.sequence_order, is_blocked = coalesce(f.scheduled_for > c.now, false), available_at = greatest(f.scheduled_for, c.now)
+  set head = coalesce(f.sequence_order, s.head), is_blocked = coalesce(f.scheduled_for > c.now, false), available_at = greatest(f.scheduled_for, c.now)
   from unnest(v_made) as k(stream_id)
-  cross join lateral (
+  left join lateral (
     select m.sequence_order, m.scheduled_for from wh_{lane} m
     where m.stream_key = k.stream_id and m.processed_at is null
     order by m.sequence_order
     limit 1
-  ) f
+  ) f on true
   where s.stream_id = k.stream_id and (s.lane = '{lane}') is true and s.is_blocked;
 end
 $$;

@@ -11,6 +11,9 @@ begin
     v_transaction_id := pg_current_xact_id();
   end if;
   c.now := clock_timestamp();
+  if c.now < c.opened_at then
+    raise exception using errcode = 'serialization_failure', message = 'process_work_batch: the clock has gone back during this call';
+  end if;
   c.lease_expiry := c.now + make_interval(secs => c.lease_seconds);
   -- A lease that ends no earlier is as good as a new one. A worker lets go of what it holds longer than this before the end.
   c.fresh_from := c.lease_expiry - make_interval(secs => least(1, c.lease_seconds / 5.0));

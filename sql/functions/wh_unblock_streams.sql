@@ -1,7 +1,9 @@
--- Makes up to p_room blocked streams of a lane due whose time has come, of whatever partition: from then on they wait in one
+-- Makes up to p_room blocked streams of a lane due whose time has come and that the caller may take: from then on they wait in one
 -- order with all others. available_at stays, so the grace period of their owners counts from the time they waited for.
 -- Locks: stream rows, skip locked: it never waits. Reads by wh_active_streams_blocked, from the lane's floor.
-create or replace function wh_unblock_streams(c wh_call, p_lane text, p_room int, p_free_from timestamptz)
+create or replace function wh_unblock_streams(
+  c wh_call, p_lane text, p_room int, p_free_from timestamptz, p_spare int, p_instances int, p_rank int, p_capped_to int[]
+)
 returns void
 language plpgsql
 set enable_hashjoin = off set enable_mergejoin = off
@@ -11,6 +13,9 @@ declare
     select s.stream_id
     from wh_active_streams s
     where s.lane = p_lane and s.is_blocked and s.available_at between p_free_from and c.now
+      and (p_spare > 0 or s.partition_number % p_instances = p_rank
+           or s.available_at <= c.now - make_interval(secs => c.takeover_seconds::double precision))
+      and (p_capped_to is null or s.partition_number = any(p_capped_to))
     order by s.available_at
     limit p_room
     for no key update skip locked

@@ -7,16 +7,16 @@ alter table wh_active_streams add column is_blocked boolean not null default fal
 update wh_active_streams s
 set is_blocked = true, head = f.sequence_order
 from (
-  select distinct on (m.lane, m.stream_key) m.lane, m.stream_key, m.sequence_order
+  select distinct on (m.lane, m.stream_key) m.lane, m.stream_key, m.sequence_order, m.scheduled_for
   from (
-    select 'outbox' as lane, o.stream_key, o.sequence_order from wh_outbox o where o.processed_at is null
+    select 'outbox' as lane, o.stream_key, o.sequence_order, o.scheduled_for from wh_outbox o where o.processed_at is null
     union all
-    select 'inbox', i.stream_key, i.sequence_order from wh_inbox i where i.processed_at is null
+    select 'inbox', i.stream_key, i.sequence_order, i.scheduled_for from wh_inbox i where i.processed_at is null
   ) m
   order by m.lane, m.stream_key, m.sequence_order
 ) f
 where f.stream_key = s.stream_id and f.lane = s.lane
-  and s.instance_id is null and s.waits_for is null and s.available_at > clock_timestamp();
+  and s.instance_id is null and s.waits_for is null and s.available_at > clock_timestamp() and f.scheduled_for > clock_timestamp();
 
 drop index wh_active_streams_free;
 create index wh_active_streams_free on wh_active_streams (lane, available_at)
@@ -24,8 +24,8 @@ create index wh_active_streams_free on wh_active_streams (lane, available_at)
 create index wh_active_streams_blocked on wh_active_streams (lane, available_at) where is_blocked;
 
 -- The streams of which this call gives nothing out, because it reported a failure or a part of the work there.
--- Whether it has looked at all that is unadmitted.
-alter type wh_call add attribute outbox_cooling uuid[], add attribute inbox_cooling uuid[],
+-- Whether it has looked at all that is unadmitted. opened_at: the clock when the call began.
+alter type wh_call add attribute opened_at timestamptz, add attribute outbox_cooling uuid[], add attribute inbox_cooling uuid[],
   add attribute outbox_all_seen boolean, add attribute inbox_all_seen boolean;
 
 -- What a look at the unadmitted messages of a lane came to. is_crowd: there are more than a call admits. passed_to: behind the crowd it
