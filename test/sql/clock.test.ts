@@ -71,6 +71,24 @@ describe.each(steps)('When the clock goes back by %i seconds', (seconds) => {
       await eventually(async () => expect(ids(await a.call())).toEqual(ids(items)));
     });
 
+    it('a retry that was due already, and one behind a message that is held, are due as they would have been', async ({
+      db,
+      a,
+    }) => {
+      await floorsRise(db, lane, a);
+      const [due] = await a.call(lane.stores(message()));
+      await a.call(lane.fails(due === undefined ? [] : [due], { retry_after_seconds: 0 }), noRoom);
+      const held = await a.call(lane.stores(...stream(2)), lane.room(2));
+      await a.call(lane.fails(held.slice(1), { retry_after_seconds: 2 }), noRoom);
+      await setClockBack(db, seconds);
+      await eventually(async () => expect(ids(await a.call(lane.room(1)))).toEqual([due?.message_id]), 5_000);
+      await a.call(lane.completes(held.slice(0, 1)), noRoom);
+      await eventually(
+        async () => expect(ids(await a.call(lane.room(1)))).toEqual([held[1]?.message_id]),
+        20_000,
+      );
+    });
+
     it('a time that a sender has asked for is a time of the clock, and not moved', async ({ db, a }) => {
       await floorsRise(db, lane, a);
       const at = new Date(Date.now() + 7_200_000);
