@@ -10,8 +10,12 @@ import { world } from './world.js';
 const mostPerSecond = 300;
 const leastSeconds = 4;
 const everyRollback = 20;
-/** Of all messages. The rest is kept until the killed one's work goes on: the next trouble needs work to interrupt. */
+/**
+ * Of all messages. The rest is kept until the killed one's work goes on: the next trouble needs work to interrupt. But a little comes
+ * all the time: until it is caught at work, the one that is to be killed needs work too.
+ */
 const firstPart = 0.6;
+const trickleMs = 300;
 
 export const createShop = (connectionString: string, logger: Logger) =>
   createWhizbang({
@@ -50,7 +54,8 @@ export async function takeOrders(
   let stored = 0;
   let transactions = 0;
   for (const steps of inTransactions(options)) {
-    if (stored >= firstPart * options.messages) await mayGoOn;
+    if (stored >= firstPart * options.messages)
+      await Promise.race([mayGoOn, wait(trickleMs, undefined, { signal })]);
     nextAt = Math.max(nextAt, performance.now() - 1000) + (steps.length / perSecond) * 1000;
     await wait(Math.max(nextAt - performance.now(), 0), undefined, { signal });
     if (++transactions % everyRollback === 0) await store(shop, pool, options.seed, steps, 'rollback');
