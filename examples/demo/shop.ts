@@ -11,8 +11,8 @@ const mostPerSecond = 300;
 const leastSeconds = 4;
 const everyRollback = 20;
 /**
- * Of all messages. The rest is kept until the killed one's work goes on: the next trouble needs work to interrupt. But a little comes
- * all the time: until it is caught at work, the one that is to be killed needs work too.
+ * Of all messages. The rest is kept until the killed one's work goes on: the next trouble needs work to interrupt. A little of it comes
+ * before, as long as the one that is to be killed was not caught at work.
  */
 const firstPart = 0.6;
 const trickleMs = 300;
@@ -44,7 +44,7 @@ export async function takeOrders(
   shop: ReturnType<typeof createShop>,
   pool: pg.Pool,
   options: DemoOptions,
-  recovered: Promise<void>,
+  { recovered, isCaught }: { readonly recovered: Promise<void>; readonly isCaught: () => boolean },
   signal: AbortSignal,
 ): Promise<void> {
   const perSecond = Math.min(mostPerSecond, options.messages / leastSeconds);
@@ -54,8 +54,10 @@ export async function takeOrders(
   let stored = 0;
   let transactions = 0;
   for (const steps of inTransactions(options)) {
-    if (stored >= firstPart * options.messages)
-      await Promise.race([mayGoOn, wait(trickleMs, undefined, { signal })]);
+    if (stored >= firstPart * options.messages) {
+      if (isCaught()) await mayGoOn;
+      else await wait(trickleMs, undefined, { signal });
+    }
     nextAt = Math.max(nextAt, performance.now() - 1000) + (steps.length / perSecond) * 1000;
     await wait(Math.max(nextAt - performance.now(), 0), undefined, { signal });
     if (++transactions % everyRollback === 0) await store(shop, pool, options.seed, steps, 'rollback');

@@ -70,7 +70,8 @@ async function act(
     let told = 0;
     await together(signal, [
       async (ended) => {
-        await takeOrders(shop, pool, options, recovered, ended);
+        const isCaught = () => victim.state !== 'running';
+        await takeOrders(shop, pool, options, { recovered, isCaught }, ended);
         told++;
       },
       async (ended) => {
