@@ -7,7 +7,7 @@ returns wh_new_message[]
 language plpgsql
 as $$
 declare
-  v_unknown uuid := (select m.only_with from unnest(p_messages) m where m.only_with <> all(p_reported) limit 1);
+  v_unknown uuid := (select m.only_with from unnest(p_messages) m where m.only_with is not null and m.only_with <> all(p_reported) limit 1);
 begin
   if v_unknown is not null then
     perform wh_refuse('p_new_outbox_messages.only_with', format('is %s, an inbox message that this call does not report on', v_unknown));

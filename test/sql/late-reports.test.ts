@@ -62,7 +62,7 @@ describe('What a handler sends with the report on its message', () => {
   it('is refused when the call does not report on that message', async ({ a }) => {
     const [item] = await a.call(inbox.stores(message()));
     if (item === undefined) throw new Error('an item');
-    const call = a.call(sends(item, message()), noRoom);
+    const call = a.call(outbox.stores(message()), sends(item, message()), noRoom);
     await expect(call).rejects.toMatchObject({ code: 'WB001', column: 'p_new_outbox_messages.only_with' });
   });
 });
