@@ -15,9 +15,14 @@ export interface BenchMessage {
 
 export type NextBatch = (count: number) => BenchMessage[];
 
-/** A source of messages that goes round over a fixed set of streams, or gives each message its own. */
-export function messageSource(streams: number | 'own'): NextBatch {
-  const fixed = streams === 'own' ? [] : Array.from({ length: streams }, () => randomUUID());
+/** A source of messages that goes round over a fixed set of streams, given or new, or gives each message its own. */
+export function messageSource(streams: number | 'own' | readonly string[]): NextBatch {
+  const fixed =
+    streams === 'own'
+      ? []
+      : typeof streams === 'number'
+        ? Array.from({ length: streams }, () => randomUUID())
+        : streams;
   let next = 0;
   const nextStream = () => (fixed.length === 0 ? randomUUID() : (fixed[next % fixed.length] ?? randomUUID()));
   return (count) =>

@@ -5,7 +5,7 @@
 import { messageSource } from './messages.js';
 import { BenchQueue } from './queue.js';
 import { openServer } from './server.js';
-import { idsOf } from './work-batch.js';
+import { idsOf, insertPlainly } from './work-batch.js';
 
 const calls = 100;
 
@@ -27,6 +27,16 @@ const settings: Readonly<Record<string, Setting>> = {
     await queue.admitAll();
     await start();
     await claimAll(queue);
+  },
+  'arrivals-behind-retries': async (queue, start) => {
+    const nextArrivals = messageSource(await queue.blockStreams(20_000));
+    await queue.fill(1_000, 'function');
+    await queue.admitAll();
+    await start();
+    for (let call = 0; call < calls; call++) {
+      await insertPlainly(queue.client, nextArrivals(100));
+      await queue.claimAndRelease(100);
+    }
   },
   idle: async (queue, start) => {
     await queue.instance.call({ take: 100 });

@@ -37,31 +37,43 @@ export class BenchQueue {
 
   /**
    * Lets the coordinator see every message that was stored without room to run it, by plain insert or by the
-   * function: has them handed out and gives them back. What waits in a stream that somebody holds may stay as it is: the next
-   * claim of that stream admits it.
+   * function: has them handed out and gives them back. What waits in a stream that somebody holds, or that is blocked, stays as it is;
+   * the floor passes it.
    */
   async admitAll(): Promise<void> {
-    let left = Number.POSITIVE_INFINITY;
-    for (let call = 0; await this.#someUnadmitted(); call++) {
+    while (await this.#someUnadmitted()) {
       const items = await this.instance.call({ take: 1000 });
       await this.instance.call({ release: idsOf(items), take: 0 });
-      if (call % 100 !== 99) continue;
-      const now = await this.#unadmitted();
-      if (now >= left) return;
-      left = now;
     }
   }
 
   async #someUnadmitted(): Promise<boolean> {
-    const found = await this.client.query('select from wh_outbox where partition_number is null limit 1');
+    const found = await this.client.query(
+      `select from wh_outbox where partition_number is null
+         and sequence_order >= (select admitted_below from wh_lanes where lane = 'outbox') limit 1`,
+    );
     return found.rowCount !== 0;
   }
 
-  async #unadmitted(): Promise<number> {
-    const { rows } = await this.client.query<{ count: number }>(
-      'select count(*)::int as count from wh_outbox where partition_number is null',
-    );
-    return rows[0]?.count ?? 0;
+  /** Streams with a failed head that waits for its retry, and one message behind it. Returns their ids. */
+  async blockStreams(count: number): Promise<string[]> {
+    const perCall = 500;
+    const streams: string[] = [];
+    while (streams.length < count) {
+      const heads = messageSource('own')(perCall);
+      const ids = heads.map(({ stream_id }) => stream_id);
+      await this.block(idsOf(await this.instance.call({ store: heads, take: perCall })));
+      await this.instance.store(messageSource(ids)(perCall));
+      streams.push(...ids);
+    }
+    return streams;
+  }
+
+  /** Reports messages that the instance holds as failed, to be tried again in an hour. */
+  async block(ids: readonly string[]): Promise<void> {
+    if (ids.length === 0) throw new Error('no head was handed out to be failed');
+    const fail = ids.map((id) => ({ message_id: id, error: 'bench', retry_after_seconds: 3600 }));
+    await this.instance.call({ fail, take: 0 });
   }
 
   /** As after a visit by autovacuum and a checkpoint, so that neither happens inside the measurement. */

@@ -11,7 +11,6 @@ import { BenchQueue } from '../queue.js';
 import { idsOf, insertPlainly } from '../work-batch.js';
 
 const batchSize = 100;
-const anHour = 3600;
 
 export const otherWork: Question = {
   name: 'other-work',
@@ -24,9 +23,7 @@ export const otherWork: Question = {
       await beside(context, `one stream ${formatted} deep, blocked by a retry`, (queue) =>
         blockedStream(queue, count),
       ),
-      await beside(context, `${formatted} streams blocked by a retry`, (queue) =>
-        blockedStreams(queue, count),
-      ),
+      await beside(context, `${formatted} streams blocked by a retry`, (queue) => queue.blockStreams(count)),
       await arrivals(context, count),
       await deepStream(context, count),
     ];
@@ -57,28 +54,23 @@ async function beside(
   }
 }
 
-/** As many arrivals as messages handed out, all of them behind what waits for a retry. They are admitted by the calls that are measured. */
+/** As many arrivals as messages handed out, all of them behind what waits for a retry. They stay there, and must cost no more than to be seen. */
 async function arrivals(context: BenchContext, count: number): Promise<Finding> {
   const setting = `${formatCount(count)} streams blocked by a retry, 100 arrivals in them before each call`;
   context.progress(setting);
   const burdened = await BenchQueue.open(context.server);
   const free = await BenchQueue.open(context.server);
   try {
-    const blocked = await blockedStreams(burdened, count);
+    const blocked = await burdened.blockStreams(count);
     for (const queue of [burdened, free]) {
       await queue.fill(1_000, 'function');
       await queue.admitAll();
       await queue.settle();
     }
-    let next = 0;
-    const arrive = () =>
-      messageSource('own')(batchSize).map((message) => ({
-        ...message,
-        stream_id: blocked[next++ % blocked.length] ?? message.stream_id,
-      }));
+    const nextArrivals = messageSource(blocked);
     const probes: Probe[] = [
       async () => {
-        await insertPlainly(burdened.client, arrive());
+        await insertPlainly(burdened.client, nextArrivals(batchSize));
         return burdened.claimAndRelease(batchSize);
       },
       () => free.claimAndRelease(batchSize),
@@ -109,32 +101,8 @@ async function heldStream(queue: BenchQueue, depth: number): Promise<void> {
 
 async function blockedStream(queue: BenchQueue, depth: number): Promise<void> {
   const nextBatch = messageSource(1);
-  await blockHeads(queue, idsOf(await queue.instance.call({ store: nextBatch(1), take: 1 })));
+  await queue.block(idsOf(await queue.instance.call({ store: nextBatch(1), take: 1 })));
   await queue.fill(depth - 1, 'function', nextBatch);
-}
-
-/** Every stream has a failed head that waits for its retry, and one message behind it. */
-async function blockedStreams(queue: BenchQueue, count: number): Promise<string[]> {
-  const perCall = 500;
-  const streams: string[] = [];
-  for (let blocked = 0; blocked < count; blocked += perCall) {
-    const heads = messageSource('own')(perCall);
-    const followers = messageSource('own')(perCall).map((message, i) => ({
-      ...message,
-      stream_id: heads[i]?.stream_id ?? message.stream_id,
-    }));
-    const held = idsOf(await queue.instance.call({ store: heads, take: perCall }));
-    await blockHeads(queue, held);
-    await queue.instance.store(followers);
-    streams.push(...heads.map(({ stream_id }) => stream_id));
-  }
-  return streams;
-}
-
-async function blockHeads(queue: BenchQueue, ids: readonly string[]): Promise<void> {
-  if (ids.length === 0) throw new Error('no head was handed out to be failed');
-  const fail = ids.map((id) => ({ message_id: id, error: 'bench', retry_after_seconds: anHour }));
-  await queue.instance.call({ fail, take: 0 });
 }
 
 async function deepStream(context: BenchContext, depth: number): Promise<Finding> {

@@ -184,10 +184,10 @@ begin
     v_inbox_claimed := wh_claim_all_inbox(c, v_inbox_room, s.appended, v_inbox_next);
     v_inbox_leased := v_inbox_leased || v_inbox_claimed.message_ids;
   end if;
-  if v_outbox_arrived.arrivals <> '{}' then
+  if v_outbox_arrived.arrivals <> '{}' or v_outbox_arrived.is_crowd then
     perform wh_admit_outbox(c, v_outbox_arrived, s.outbox_admitted);
   end if;
-  if v_inbox_arrived.arrivals <> '{}' then
+  if v_inbox_arrived.arrivals <> '{}' or v_inbox_arrived.is_crowd then
     perform wh_admit_inbox(c, v_inbox_arrived, s.inbox_admitted);
   end if;
   if v_outbox_arrived.arrivals <> '{}' and wh_leaves_strangers(s.outbox_admitted, v_outbox_leased, c.outbox_rank, c.outbox_instances)

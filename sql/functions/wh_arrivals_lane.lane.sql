@@ -2,8 +2,7 @@
 -- room for. Most need none: in a stream that has a row, whoever claims it next takes them in their order, and marks them then
 -- (wh_needing_admission). And a call that has work of its own, and could not begin more at once, leaves streams of others'
 -- partitions to their owners.
--- Only where nothing can pile up: of a crowd the lowest are admitted as they come, and behind them it looks for what can start
--- (wh_arrivals_beyond_{lane}).
+-- Of a crowd it takes what can start (wh_arrivals_beyond_{lane}).
 -- Reads by wh_{lane}_unadmitted, from the lane's floor.
 create or replace function wh_arrivals_{lane}(c wh_call, p_room int, p_polls boolean)
 returns wh_arrived
@@ -17,6 +16,9 @@ declare
   v_seen int;
   v_arrivals wh_arrival[];
 begin
+  if c.{lane}_admit_from > c.{lane}_floor then
+    return wh_arrivals_beyond_{lane}(c, p_room, v_for_all); -- there was a crowd a moment ago
+  end if;
   select count(*), array_agg(a::wh_arrival) filter (where v_for_all or a.appends or a.partition_number % c.{lane}_instances = c.{lane}_rank)
   into v_seen, v_arrivals
   from (
@@ -28,7 +30,7 @@ begin
     limit v_look
   ) a;
   if v_seen = v_look then
-    return wh_arrivals_beyond_{lane}(c, p_room, v_limit, v_for_all);
+    return wh_arrivals_beyond_{lane}(c, p_room, v_for_all);
   end if;
   v_arrivals := wh_needing_admission('{lane}', coalesce(v_arrivals, '{}'));
   return row(v_arrivals[:v_limit], cardinality(v_arrivals) <= v_limit, false, null)::wh_arrived;

@@ -8,7 +8,8 @@ returns wh_claimed
 language plpgsql
 as $$
 declare
-  c_look constant int := 500;
+  c_most constant int := 500;
+  v_size int := p_room;
   r wh_claimed := wh_claim_{lane}(c, p_room, p_room, p_appended, p_next);
   v_look wh_claimed;
   v_until timestamptz;
@@ -20,7 +21,8 @@ begin
       r.is_cut := true;
       exit;
     end if;
-    v_look := wh_claim_{lane}(c, p_room - cardinality(r.message_ids), greatest(p_room, c_look), p_appended, '{}');
+    v_size := greatest(p_room, least(2 * v_size, c_most));
+    v_look := wh_claim_{lane}(c, p_room - cardinality(r.message_ids), v_size, p_appended, '{}');
     r.message_ids := r.message_ids || v_look.message_ids;
     r.left_streams := r.left_streams + v_look.left_streams;
   end loop;

@@ -1,9 +1,12 @@
--- Moves the lane's floors, at most four times a second: below them no live row is to be found.
+-- Moves the lane's floors, at most four times a second: below them no live row is to be found that is looked for.
 -- A row can still appear below a floor when its transaction was running while the floor was noted. So what is noted
 -- now, before this call had a transaction id, takes effect when every transaction with an earlier id has ended.
 -- (A read-only snapshot, however old, has no transaction id and does not hold it back.) One freak remains: a plain
 -- insert takes its order number a moment before its id; so once a minute, also in a quiet
 -- system, the look starts from the bottom.
+-- Unadmitted messages that lie behind the head of a stream that has a row are passed: whoever looks at the stream next finds them. Two
+-- horizons later than they were numbered: at the first they are all committed; at the second everybody has ended who may have found
+-- the stream empty before that.
 -- What was noted before the clock went back is not written any more: asked under the lock, so it is either before wh_follow_clock
 -- has looked, or not at all.
 -- Locks: the lane's row, skip locked, and only when they can move: a poll that they cannot move for writes nothing. Reads the heads of four indexes.
@@ -12,7 +15,10 @@ returns void
 language plpgsql
 as $$
 declare
+  c_most constant int := 5000; -- so many messages it passes at a time
+  c_most_swept constant int := 100000;
   v_lane wh_lanes;
+  v_admitted_below bigint;
 begin
   select l.* into v_lane
   from wh_lanes l
@@ -23,12 +29,17 @@ begin
   if not found then
     return;
   end if;
+  v_admitted_below := coalesce(wh_first_needing_{lane}(v_lane.admitted_below, v_lane.committed_below, c_most), (
+    select m.sequence_order from wh_{lane} m
+    where m.partition_number is null and m.processed_at is null
+      and m.sequence_order >= v_lane.admitted_below and m.sequence_order < v_lane.committed_below
+    order by m.sequence_order offset c_most limit 1), greatest(v_lane.committed_below, v_lane.admitted_below));
+  if c.sweeps then
+    v_admitted_below := least(v_admitted_below, wh_first_needing_{lane}(0, v_lane.admitted_below, c_most_swept));
+  end if;
   update wh_lanes l
-  set admitted_below = least(v_lane.next_admitted_below, (
-        select m.sequence_order from wh_{lane} m
-        where m.partition_number is null and m.processed_at is null
-          and m.sequence_order >= case when c.sweeps then 0 else v_lane.admitted_below end
-        order by m.sequence_order limit 1)),
+  set admitted_below = v_admitted_below,
+      committed_below = c.{lane}_committed,
       free_from = least(v_lane.next_from, (
         select s.available_at from wh_active_streams s
         where s.lane = '{lane}' and s.instance_id is null and s.waits_for is null

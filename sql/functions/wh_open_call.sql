@@ -102,8 +102,14 @@ begin
   end if;
   -- For wh_move_floors: as far as these notes reach, whoever writes with a later transaction id writes above them.
   if v_beats and v_floors_moved_at < v_now - interval '250 milliseconds' and pg_current_xact_id_if_assigned() is null then
-    select v_now, o.last_value, n.last_value into c.noted_at, c.outbox_noted, c.inbox_noted
-    from wh_outbox_sequence_order_seq o, wh_inbox_sequence_order_seq n;
+    select v_now, o.last_value + o.is_called::int, n.last_value + n.is_called::int,
+      min(case when l.lane = 'outbox' then f.below end), min(case when l.lane = 'inbox' then f.below end)
+    into c.noted_at, c.outbox_noted, c.inbox_noted, c.outbox_committed, c.inbox_committed
+    from wh_outbox_sequence_order_seq o, wh_inbox_sequence_order_seq n, wh_lanes l
+    cross join lateral (
+      select case when l.horizon <= pg_snapshot_xmin(pg_current_snapshot()) then l.next_admitted_below else l.committed_below end as below) f
+    where l.lane = any(array['outbox', 'inbox'])
+    group by o.last_value, o.is_called, n.last_value, n.is_called;
   end if;
   if v_last_heartbeat is null or v_is_new_taker
      or v_beats and v_last_heartbeat < v_now - make_interval(secs => least(1.0, p_stale_threshold_seconds / 4.0))

@@ -1,26 +1,7 @@
 // What somebody has locked, or only another one can start, hides nothing from a call that has room for more.
 import { describe, expect } from 'vitest';
-import type { TestDatabase } from '../support/database.js';
-import {
-  ids,
-  inbox,
-  it,
-  type Lane,
-  lanes,
-  message,
-  reachSchedule,
-  streamOwnedBy,
-  streams,
-} from '../support/work.js';
+import { ids, inbox, it, lanes, message, reachSchedule, streamOwnedBy, streams } from '../support/work.js';
 import { begin, noRoom, takeover } from './transactions.js';
-
-async function arriveIn(db: TestDatabase, lane: Lane, streamId: string, count: number): Promise<void> {
-  await db.pool.query(
-    `insert into ${lane.table} (message_id, ${lane.target}, event_type, event_data, stream_id)
-     select gen_random_uuid(), 'orders', 'shop.OrderPlaced', '{}', $1 from generate_series(1, $2::int)`,
-    [streamId, count],
-  );
-}
 
 describe.each(lanes)('In the %s', (lane) => {
   it('a retry whose time has come is found by its owner with room for one, behind those of others', async ({
@@ -48,7 +29,7 @@ describe.each(lanes)('In the %s', (lane) => {
     await a.call(lane.releases(items), noRoom);
     const open = await begin(db);
     await a.over(open.client).call(lane.room(100));
-    await arriveIn(db, lane, items[0]?.stream_id ?? '', 1500);
+    await lane.insertCrowd(db, items[0]?.stream_id ?? '', 1500);
     const fresh = message({ stream_id: crypto.randomUUID() });
     await lane.insertPlain(db.pool, fresh);
     expect(ids(await b.call(lane.room(100), takeover))).toEqual(ids([fresh]));
@@ -78,7 +59,7 @@ it('how far one instance has looked behind a crowd hides nothing from another th
   const [held] = await a.call(inbox.stores(message({ stream_id: crypto.randomUUID() })));
   const handler = await begin(db);
   await a.over(handler.client).call(inbox.renews(held === undefined ? [] : [held]), noRoom);
-  await arriveIn(db, inbox, held?.stream_id ?? '', 8000);
+  await inbox.insertCrowd(db, held?.stream_id ?? '', 8000);
   const theirs = message({ stream_id: crypto.randomUUID() });
   await db.pool.query(
     `insert into wh_inbox (message_id, handler_name, event_type, event_data, stream_id) values ($1, 'mails', 'x', '{}', $2)`,

@@ -15,14 +15,6 @@ import {
 } from '../support/work.js';
 import { begin } from './transactions.js';
 
-async function arriveIn(db: TestDatabase, lane: Lane, streamId: string, count: number): Promise<void> {
-  await db.pool.query(
-    `insert into ${lane.table} (message_id, ${lane.target}, event_type, event_data, stream_id)
-     select gen_random_uuid(), 'orders', 'shop.OrderPlaced', '{}', $1 from generate_series(1, $2::int)`,
-    [streamId, count],
-  );
-}
-
 /** A stream that somebody has locked, with many messages in it; among them `late` takes its order, and stays uncommitted. */
 async function crowdAround(db: TestDatabase, lane: Lane, a: Instance, late: NewMessage) {
   const [held] = await a.call(lane.stores(...stream(1)));
@@ -30,9 +22,9 @@ async function crowdAround(db: TestDatabase, lane: Lane, a: Instance, late: NewM
   const locker = await begin(db);
   await locker.query('select from wh_active_streams where stream_id = $1 for update', [crowded]);
   const writer = await begin(db);
-  await arriveIn(db, lane, crowded, 6000); // more than a call admits that finds nothing to start
+  await lane.insertCrowd(db, crowded, 6000); // more than a call admits that finds nothing to start
   await lane.insertPlain(writer.client, late);
-  await arriveIn(db, lane, crowded, 1500);
+  await lane.insertCrowd(db, crowded, 1500);
   expect(await a.call(lane.room(10))).toEqual([]); // it has looked behind them, and noted it
   await writer.query('commit');
   return { crowded, locker };
@@ -46,7 +38,7 @@ describe.each(lanes)('In the %s, a message that commits late below the mark', (l
     const late = message({ stream_id: crypto.randomUUID() });
     const { crowded, locker } = await crowdAround(db, lane, a, late);
     await eventually(async () => {
-      await arriveIn(db, lane, crowded, 1);
+      await lane.insertCrowd(db, crowded, 1);
       expect(ids(await a.call(lane.room(10)))).toEqual(ids([late]));
     }, 20_000);
     await locker.query('rollback');

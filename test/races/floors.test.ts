@@ -113,6 +113,24 @@ describe.each(lanes)('what comes late below the floors of the $source', (lane) =
     expect(ids(await a.call())).toEqual(ids(held));
   });
 
+  it('is handed out at once: a message that commits after its stream was found empty, and before the stream is gone', async ({
+    db,
+    a,
+    b,
+  }) => {
+    const [first, second] = stream(2);
+    const held = await b.call(lane.stores(first ?? message()));
+    const writer = await begin(db);
+    await lane.insertPlain(writer.client, second ?? message());
+    await minutesOfTraffic(db, lane, a); // its number is noted
+    const finisher = await begin(db);
+    await b.over(finisher.client).call(lane.completes(held), noRoom);
+    await writer.query('commit');
+    await minutesOfTraffic(db, lane, a); // it is seen in a stream that still has a row
+    await finisher.query('commit');
+    expect(ids(await a.with(takeover).call())).toEqual(ids([second ?? message()]));
+  });
+
   it('is handed out in a quiet system: an order number taken long before its row was written', async ({
     db,
     a,

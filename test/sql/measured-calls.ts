@@ -50,6 +50,14 @@ export const calls: [string, (lane: Lane, a: Instance, db: TestDatabase) => Prom
   ['that fails', async (lane, a) => [lane.fails(await held(lane, a))]],
   ['that gives up', async (lane, a) => [lane.fails(await held(lane, a), { dead_letter: true })]],
   ['that renews', async (lane, a) => [lane.renews(await held(lane, a))]],
+  [
+    'that moves the floors',
+    async (lane, a, db) => {
+      await a.call(lane.renews([message()]));
+      await db.pool.query(`update wh_lanes set moved_at = '-infinity'`);
+      return [lane.renews([message()])];
+    },
+  ],
   ['that reports what it does not hold', async (lane) => [lane.completes(streams(batch))]],
   [
     'that claims',

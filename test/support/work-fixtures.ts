@@ -37,7 +37,8 @@ async function empty(db: TestDatabase): Promise<void> {
     select pg_terminate_backend(pid) from pg_stat_activity
     where datname = current_database() and state like 'idle in transaction%';
     ${dataTables.map((table) => `delete from ${table};`).join(' ')}
-    delete from wh_lanes; insert into wh_lanes (lane) values ('outbox'), ('inbox')`);
+    delete from wh_lanes; insert into wh_lanes (lane) values ('outbox'), ('inbox');
+    update wh_admission set until = '-infinity'`);
 }
 
 /** Every table that holds what calls have written. */

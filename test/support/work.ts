@@ -161,6 +161,20 @@ export class Lane {
     }
   }
 
+  /** One plain insert of a message into each of these streams, in their order. */
+  async insertInto(db: TestDatabase, streamIds: readonly string[], isEvent = false): Promise<void> {
+    await db.pool.query(
+      `insert into ${this.table} (message_id, ${this.target}, event_type, event_data, stream_id, is_event)
+       select gen_random_uuid(), 'orders', 'shop.OrderPlaced', '{}', s, $2 from unnest($1::uuid[]) with ordinality u(s, n) order by n`,
+      [streamIds, isEvent],
+    );
+  }
+
+  /** The same, so many into one stream. */
+  async insertCrowd(db: TestDatabase, streamId: string, count: number, isEvent = false): Promise<void> {
+    await this.insertInto(db, new Array<string>(count).fill(streamId), isEvent);
+  }
+
   /** The stored rows, in order; of these messages, or all. */
   async rows(db: TestDatabase, items?: Identified[]): Promise<(Record<string, unknown> & Identified)[]> {
     const { rows } = await db.pool.query(
