@@ -24,6 +24,8 @@ export const WorkBatchFlags = {
   LeaseLost: 64,
   /** On a call: it wants to be told when it could only put things in order and there is more. On a row: that is so. */
   LookAgain: 128,
+  /** On a call: new outbox messages that only this schema listens to go straight to its inbox, and are handed out from there. */
+  Direct: 256,
 } as const;
 export type WorkBatchFlags = (typeof WorkBatchFlags)[keyof typeof WorkBatchFlags];
 
@@ -160,8 +162,6 @@ export interface WorkBatch {
   readonly inbox: readonly WorkItem[];
   readonly perspectives: readonly WorkItem[];
   readonly leaseLost: readonly LostLease[];
-  /** With the PostgreSQL transport: how many outbox messages the call itself has brought to the inbox. */
-  readonly transferred?: number;
   /** The call asked by the flag LookAgain: it has only put things in order, and there is more. Call again at once. */
   readonly looksAgain?: boolean;
 }

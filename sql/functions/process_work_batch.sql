@@ -1,5 +1,6 @@
 -- The one door of all coordination: an instance says who it is, what it has done, what it wants stored and how
 -- much it can run, and gets what it may run now. One call, one transaction.
+-- With the flag 256 new outbox messages that only this schema listens to go straight to its inbox (wh_route).
 -- Promises: strict order within a stream, one holder per stream, nothing lost, nothing stranded; it refuses bad
 -- input whole. The cost follows what it stores, completes and hands out. What it stores and does not lease
 -- wakes who sleeps, and so does what it admits and leaves to others.
@@ -48,6 +49,7 @@ declare
   o wh_request;
   i wh_request;
   s wh_stored;
+  v_routed wh_routed;
   v_outbox_room int := p_max_outbox_items;
   v_inbox_room int := p_max_inbox_items;
   v_outbox_arrived wh_arrived := row('{}', null, false, null);
@@ -80,7 +82,7 @@ begin
     and num_nonnulls(p_outbox_failures, p_inbox_failures, p_receptor_failures, p_perspective_completions, p_perspective_failures,
       p_new_inbox_messages, p_renew_outbox_lease_ids, p_renew_inbox_lease_ids, p_inbox_handlers) = 0
     and wh_settle_one(p_instance_id, p_outbox_completions, p_inbox_completions, p_receptor_completions, p_new_outbox_messages,
-      p_partition_count, p_lease_seconds)
+      p_flags & 256 <> 0, p_partition_count, p_lease_seconds)
   then
     return;
   end if;
@@ -142,6 +144,12 @@ begin
   end if;
   if o.has_conditions then
     o.messages := wh_if_accepted(o.messages, i.reported, coalesce(v_inbox_reported.lost, '{}'));
+  end if;
+
+  if p_flags & 256 <> 0 and o.messages <> '{}' then
+    v_routed := wh_route(o.messages, i.messages);
+    o.messages := v_routed.leaving;
+    i.messages := v_routed.own;
   end if;
 
   -- What is new: stored, admitted, appended to the event store; leased at once where the stream is clear.

@@ -1,5 +1,6 @@
 -- Appends the events among these messages to the event store, in the order of their streams: what was plainly
--- inserted before, then what this call stores. The version rows are locked, so versions neither collide nor skip.
+-- inserted before, then what this call stores; of each, first what goes to the inbox: as long as something of a stream waits in the outbox,
+-- nothing that this schema sends to itself goes there (wh_route). The version rows are locked, so versions neither collide nor skip.
 -- An event whose id is in the store already (a call sent again, an event that came back) is that event.
 -- Returns the ids of the arrivals that are appended now. Raises WB002 when a stream is not at the expected version. Reads messages and events by primary key.
 create or replace function wh_append_events(
@@ -26,16 +27,16 @@ begin
       || array(select n.message_id from unnest(p_outbox || p_inbox) n where n.is_event and n.stream_id is not null))
   );
   with event as (
-    select 0 as kind, m.sequence_order as place, m.message_id, m.stream_id, m.event_type, m.event_data, m.metadata, m.scope, null::bigint as expected_version
+    select 1 as kind, m.sequence_order as place, m.message_id, m.stream_id, m.event_type, m.event_data, m.metadata, m.scope, null::bigint as expected_version
     from wh_outbox m where m.message_id = any(v_outbox_ids)
     union all
-    select 1, m.sequence_order, m.message_id, m.stream_id, m.event_type, m.event_data, m.metadata, m.scope, null
+    select 0, m.sequence_order, m.message_id, m.stream_id, m.event_type, m.event_data, m.metadata, m.scope, null
     from wh_inbox m where m.message_id = any(v_inbox_ids)
     union all
-    select 2, n.ord, n.message_id, n.stream_id, n.event_type, n.event_data, n.metadata, n.scope, n.expected_version
+    select 3, n.ord, n.message_id, n.stream_id, n.event_type, n.event_data, n.metadata, n.scope, n.expected_version
     from unnest(p_outbox) n where n.is_event and n.stream_id is not null
     union all
-    select 3, n.ord, n.message_id, n.stream_id, n.event_type, n.event_data, n.metadata, n.scope, n.expected_version
+    select 2, n.ord, n.message_id, n.stream_id, n.event_type, n.event_data, n.metadata, n.scope, n.expected_version
     from unnest(p_inbox) n where n.is_event and n.stream_id is not null
   ), fresh as (
     select distinct on (e.message_id) e.* from event e where e.message_id <> all(v_known) order by e.message_id, e.kind

@@ -5,7 +5,7 @@
 -- Locks: the stream row, receptor rows, then as wh_store, in this order, as the long way. Raises WB001, WB002.
 create or replace function wh_settle_one(
   p_instance_id uuid, p_outbox_completions jsonb, p_inbox_completions jsonb, p_receptor_completions jsonb, p_new_outbox_messages jsonb,
-  p_partition_count int, p_lease_seconds int
+  p_is_direct boolean, p_partition_count int, p_lease_seconds int
 )
 returns boolean
 language plpgsql
@@ -14,6 +14,7 @@ declare
   c_inbox constant boolean := p_outbox_completions is null;
   v_one wh_completion := wh_one_completion(case when c_inbox then p_inbox_completions else p_outbox_completions end);
   v_new wh_parsed;
+  v_routed wh_routed := row('{}', '{}');
   v_stream_id uuid;
 begin
   if c_inbox and wh_is_done_inbox(0, v_one.status) is not true or not c_inbox and wh_is_done_outbox(0, v_one.status) is not true then
@@ -34,10 +35,13 @@ begin
   if p_receptor_completions is not null then
     perform wh_record_receptors(p_receptor_completions, null, '{}');
   end if;
+  if v_new.messages <> '{}' then
+    v_routed := case when p_is_direct then wh_route(v_new.messages, '{}') else row('{}', v_new.messages)::wh_routed end;
+  end if;
   if v_new.has_events then
-    perform wh_store(wh_roomless_call(p_instance_id), v_new.messages, '{}', '{}', '{}', '{}', '{}', 0, 0, true, v_new.has_scheduled);
+    perform wh_store(wh_roomless_call(p_instance_id), v_routed.leaving, v_routed.own, '{}', '{}', '{}', '{}', 0, 0, true, v_new.has_scheduled);
   elsif v_new.messages <> '{}' then
-    perform wh_store_aside(p_instance_id, v_new.messages);
+    perform wh_store_aside(p_instance_id, v_routed);
   end if;
   if c_inbox and not wh_settle_stream_inbox(p_instance_id, v_stream_id) then
     perform wh_settle_inbox(wh_roomless_call(p_instance_id), array[v_stream_id], false);

@@ -1,19 +1,22 @@
--- Stores outbox messages that are no events as a plain insert would, unadmitted, in array order; the id of an unfinished
--- message is left out. As wh_store does for a call without room, which tries again in the same way when another is
+-- Stores messages that are no events as a plain insert would, unadmitted, in array order; the id of an unfinished
+-- message, or in the inbox of a known one, is left out. As wh_store does for a call without room, which tries again in the same way when another is
 -- storing one of the same ids, in a third of the time.
--- Locks: message rows by message_id; waits for a concurrent call that stores the same id. Reads by primary key.
-create or replace function wh_store_aside(p_instance_id uuid, p_messages wh_new_message[])
+-- Locks: deduplication rows, message rows by message_id; waits for a concurrent call that stores the same id. Reads by primary key.
+create or replace function wh_store_aside(p_instance_id uuid, p_messages wh_routed)
 returns void
 language plpgsql
 as $$
 begin
   begin
+    if p_messages.own <> '{}' then
+      perform wh_store_received(p_messages.own);
+    end if;
     insert into wh_outbox (message_id, destination, event_type, event_data, metadata, scope, stream_id, is_event, sequence_order, scheduled_for)
     select p.message_id, p.target, p.event_type, p.event_data, p.metadata, p.scope, p.stream_id, p.is_event, p.sequence_order, p.scheduled_for
     from (
       select n.*, nextval('wh_outbox_sequence_order_seq') as sequence_order
       from (
-        select u.* from unnest(p_messages) u
+        select u.* from unnest(p_messages.leaving) u
         where (select x.processed_at is null from wh_outbox x where x.message_id = u.message_id) is not true
         order by u.ord
       ) n
@@ -23,6 +26,6 @@ begin
   exception
     when unique_violation then null;
   end;
-  perform wh_store(wh_roomless_call(p_instance_id), p_messages, '{}', '{}', '{}', '{}', '{}', 0, 0, false, false);
+  perform wh_store(wh_roomless_call(p_instance_id), p_messages.leaving, p_messages.own, '{}', '{}', '{}', '{}', 0, 0, false, false);
 end
 $$;

@@ -1,4 +1,4 @@
--- One try of wh_receive: stores the messages whose ids are new. Returns how many.
+-- One try of wh_receive or wh_send: stores the messages whose ids are new. Returns how many.
 -- Locks: as wh_deduplicate, then message rows; fails with unique_violation when another one stores the same id. Reads by primary key.
 create or replace function wh_store_received(p_messages wh_new_message[])
 returns int
@@ -14,8 +14,8 @@ declare
     select m.message_id from wh_inbox m where m.message_id = any(array(select n.message_id from unnest(v_new) n)));
   v_stored int;
 begin
-  insert into wh_inbox (message_id, handler_name, event_type, event_data, metadata, scope, stream_id)
-  select n.message_id, n.target, n.event_type, n.event_data, n.metadata, n.scope, n.stream_id
+  insert into wh_inbox (message_id, handler_name, event_type, event_data, metadata, scope, stream_id, is_event, scheduled_for)
+  select n.message_id, n.target, n.event_type, n.event_data, n.metadata, n.scope, n.stream_id, n.is_event, n.scheduled_for
   from unnest(v_new) n
   where n.message_id <> all(v_present)
   order by n.ord;

@@ -44,9 +44,13 @@ begin
   v_streams := v_opened.streams;
   r.outbox_admitted := wh_admissible_outbox(c, p_outbox_arrivals, v_streams);
   r.inbox_admitted := wh_admissible_inbox(c, p_inbox_arrivals, v_streams);
+  if r.outbox_admitted <> '{}' then
+    r.outbox_admitted := wh_after_own(c, r.outbox_admitted, r.inbox_admitted);
+  end if;
   if p_has_events then
     v_behind := wh_new_behind_outbox(c, p_outbox, p_outbox_arrivals, r.outbox_admitted)
-      || wh_new_behind_inbox(c, v_inbox, p_inbox_arrivals, r.inbox_admitted);
+      || wh_new_behind_inbox(c, v_inbox, p_inbox_arrivals, r.inbox_admitted)
+      || wh_behind_inbox(c, array(select distinct m.stream_id from unnest(p_outbox) m where m.is_event and m.stream_id is not null), r.inbox_admitted, true);
   end if;
   if p_has_events or r.outbox_admitted <> '{}' or r.inbox_admitted <> '{}' then
     select e.versions, e.deferred into v_versions, v_deferred

@@ -81,12 +81,7 @@ export interface Statement {
 }
 
 /** Every parameter in its place; a value only for what is there. */
-export function encodeCall(
-  schema: string,
-  instance: Instance,
-  request: WorkBatchRequest,
-  name: 'process_work_batch' | 'wh_process_and_transfer' = 'process_work_batch',
-): Statement {
+export function encodeCall(schema: string, instance: Instance, request: WorkBatchRequest): Statement {
   const values: (string | null)[] = [];
   const args: string[] = [];
   const add = (key: string, value: unknown, part: keyof typeof casts, otherwise = 'null') => {
@@ -102,7 +97,7 @@ export function encodeCall(
   for (const [key, part] of instanceEntries) add(key, instance[key], part);
   for (const [key, part] of requestEntries) add(key, request[key], part, sqlDefaults[key]);
   const columns = handsOut(request) ? itemColumns : lostColumns;
-  return { text: `select ${columns} from ${schema}.${name}(${args.join(', ')})`, values };
+  return { text: `select ${columns} from ${schema}.process_work_batch(${args.join(', ')})`, values };
 }
 
 const instanceEntries = Object.entries(instanceParts) as [keyof Instance, keyof typeof casts][];
@@ -133,7 +128,6 @@ type Row = Record<string, string | null>;
 export function decodeBatch(rows: readonly unknown[]): WorkBatch {
   const items: Record<WorkSource, WorkItem[]> = { outbox: [], inbox: [], perspective: [] };
   const leaseLost: LostLease[] = [];
-  let transferred = 0;
   let looksAgain = false;
   for (const row of rows as readonly Row[]) {
     const source = row.source as WorkSource;
@@ -141,14 +135,12 @@ export function decodeBatch(rows: readonly unknown[]): WorkBatch {
       looksAgain = true;
     } else if ((Number(row.flags) & WorkBatchFlags.LeaseLost) !== 0) {
       leaseLost.push({ source, messageId: row.message_id as string });
-    } else if (row.lease_expiry === null) {
-      transferred++;
     } else {
       items[source].push(decodeItem(source, row));
     }
   }
   const batch = { outbox: items.outbox, inbox: items.inbox, perspectives: items.perspective, leaseLost };
-  return { ...batch, ...(transferred > 0 && { transferred }), ...(looksAgain && { looksAgain }) };
+  return { ...batch, ...(looksAgain && { looksAgain }) };
 }
 
 export function decodeDeregister(rows: readonly unknown[]): number {

@@ -8,7 +8,7 @@ import {
 } from '../connection.js';
 import { fromDatabaseError } from '../database-error.js';
 import { WhizbangError } from '../errors.js';
-import type { WorkBatch } from '../message.js';
+import { type WorkBatch, WorkBatchFlags } from '../message.js';
 import { newMessageId } from '../message-id.js';
 import {
   coordinatorOptions,
@@ -38,6 +38,8 @@ export type CoordinatorOptions = (
     readonly instance: Partial<Instance> & Pick<Instance, 'serviceName'>;
     /** Default: `public`. */
     readonly schema?: string | undefined;
+    /** New outbox messages that only this schema listens to go straight to its inbox (WorkBatchFlags.Direct). Default: false. */
+    readonly sendsDirectly?: boolean | undefined;
   };
 
 /** The only door to `process_work_batch`, for programs that coordinate their own work. `createWhizbang` has one. */
@@ -45,12 +47,14 @@ export class WorkCoordinator {
   readonly instance: Instance;
   readonly #options: ResolvedOptions<typeof coordinatorOptions>;
   readonly #schema: string;
+  readonly #sendsDirectly: boolean;
   readonly #source: { readonly pool?: ConnectionPool | undefined; readonly client?: Queryable | undefined };
 
   constructor(options: CoordinatorOptions) {
-    const others = ['pool', 'client', 'instance', 'schema'];
+    const others = ['pool', 'client', 'instance', 'schema', 'sendsDirectly'];
     this.#options = resolveOptions('WorkCoordinator', coordinatorOptions, { ...options }, others);
     this.#schema = quoteSchema(options.schema ?? 'public');
+    this.#sendsDirectly = options.sendsDirectly === true;
     this.instance = resolveInstance(options.instance);
     if ((options.pool === undefined) === (options.client === undefined)) {
       throw new WhizbangError('INVALID_OPTION', {
@@ -67,21 +71,18 @@ export class WorkCoordinator {
    * handed out counts only once that is committed.
    */
   async processWorkBatch(request: WorkBatchRequest = {}, transaction?: Queryable): Promise<WorkBatch> {
-    return decodeBatch(await this.#run(this.#encode(request, 'process_work_batch'), transaction));
+    return decodeBatch(await this.#run(this.#encode(request), transaction));
   }
 
-  /**
-   * The same, and in the same transaction what it claims from the outbox for this schema alone goes to its inbox, and is
-   * handed out from there.
-   */
-  async processAndTransfer(request: WorkBatchRequest = {}): Promise<WorkBatch> {
-    return decodeBatch(await this.#run(this.#encode(request, 'wh_process_and_transfer')));
-  }
-
-  #encode(request: WorkBatchRequest, name: 'process_work_batch' | 'wh_process_and_transfer'): Statement {
+  #encode(request: WorkBatchRequest): Statement {
     refuseUnknownKeys('processWorkBatch', { ...request }, Object.keys(requestParts));
     const { maxRetries, retryDelayMs, callTimeoutSeconds, ...defaults } = this.#options;
-    return encodeCall(this.#schema, this.instance, withDefaults(request, defaults), name);
+    const { newOutboxMessages = [], flags = WorkBatchFlags.None } = request;
+    const isDirect = this.#sendsDirectly && newOutboxMessages.length > 0;
+    return encodeCall(this.#schema, this.instance, {
+      ...withDefaults(request, defaults),
+      ...(isDirect ? { flags: flags | WorkBatchFlags.Direct } : {}),
+    });
   }
 
   /** A clean goodbye: frees what this instance holds, at once. Returns how many streams were released. */

@@ -10,7 +10,7 @@ export {
   type Invoker,
   type OutboxWriter,
 } from './dispatcher.js';
-export { type InsertStatement, transactionalInsert } from './insert-statement.js';
+export { type InsertStatement, transactionalInsert, transactionalSend } from './insert-statement.js';
 export type {
   ContextOptions,
   InvokeOptions,

@@ -1,5 +1,5 @@
-// What is sent in a transaction of the user's is one plain insert, which works at any isolation level and waits for
-// nobody. One text parameter, because that is what every driver passes on as it is.
+// What is sent in a transaction of the user's is one plain insert, or a function that does as much, which works at any isolation level
+// and waits for nobody. One text parameter, because that is what every driver passes on as it is.
 import { quoteSchema } from '../connection.js';
 import { WhizbangError } from '../errors.js';
 import type { NewOutboxMessage } from '../message.js';
@@ -27,6 +27,14 @@ export function transactionalInsert(
                                  stream_id, is_event, scheduled_for, delay_seconds, ord)
     order by m.ord
     on conflict do nothing`;
+  return (messages) => ({ text, values: [encode(messages)] });
+}
+
+/** The same, for services whose messages to themselves go straight to their inbox. */
+export function transactionalSend(
+  schema: string,
+): (messages: readonly NewOutboxMessage[]) => InsertStatement {
+  const text = `select ${quoteSchema(schema)}.wh_send($1::text::jsonb)`;
   return (messages) => ({ text, values: [encode(messages)] });
 }
 

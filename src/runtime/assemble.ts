@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import { WorkCoordinator } from '../coordinator/index.js';
 import { Dispatcher, type DispatcherOptions, type OutboxWriter } from '../dispatch/index.js';
 import { WhizbangError } from '../errors.js';
@@ -65,9 +66,12 @@ export function assemble<Tx>(
   const defaultRetry = resolveRetryPolicy('createWhizbang', options.retry ?? {});
   const database = openDatabase(options, settings.concurrency);
   const { pool } = database;
+  const transport = options.transport ?? postgresTransport();
+  const { sendsDirectly = false } = transport;
   const coordinator = new WorkCoordinator({
     pool: database.forCalls,
     schema,
+    sendsDirectly,
     instance: {
       serviceName: service,
       ...(options.instanceId === undefined ? {} : { instanceId: options.instanceId }),
@@ -80,10 +84,11 @@ export function assemble<Tx>(
     // A third of a lease, as for renewals: one call that is never answered must not cost the leases.
     callTimeoutSeconds: Math.max(shortestCallTimeoutSeconds, settings.leaseSeconds / 3),
   });
-  const transport = options.transport ?? postgresTransport();
   const line = new CallLine({
-    coordinator: transport.sendsInCall === true ? sendingInCall(coordinator) : coordinator,
+    coordinator,
     ...work,
+    // Reports ride with what is sent next: whoever sends in a loop has half as many calls.
+    pause: turn,
     request: {
       inboxHandlers: registry.handlerNames(),
       maxPerspectiveItems: 0,
@@ -95,7 +100,7 @@ export function assemble<Tx>(
     logger,
     intervalMs: settings.intervalMs,
   });
-  const storeIn = storeInTransaction(coordinator, schema);
+  const storeIn = storeInTransaction(coordinator, schema, sendsDirectly);
   const store = options.strategy === 'interval' ? storeInTime(sending) : storeAtOnce(sending);
   const outbox: OutboxWriter = {
     store: (messages, tx) =>
@@ -142,16 +147,6 @@ export function assemble<Tx>(
     transport,
     retryPolicyOf: (receptor) =>
       receptor === undefined ? defaultRetry : resolveRetryPolicy(receptor.name, receptor.retry, defaultRetry),
-  };
-}
-
-/** A call without room in the outbox has nothing to send. */
-function sendingInCall(coordinator: WorkCoordinator): CallLineOptions['coordinator'] {
-  return {
-    processWorkBatch: (request) =>
-      request?.maxOutboxItems === 0
-        ? coordinator.processWorkBatch(request)
-        : coordinator.processAndTransfer(request),
   };
 }
 

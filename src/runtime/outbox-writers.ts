@@ -1,14 +1,14 @@
 import type { WorkCoordinator } from '../coordinator/index.js';
 import { fromDatabaseError } from '../database-error.js';
-import { type OutboxWriter, transactionalInsert } from '../dispatch/index.js';
+import { type OutboxWriter, transactionalInsert, transactionalSend } from '../dispatch/index.js';
 import { WhizbangError } from '../errors.js';
 import type { NewOutboxMessage } from '../message.js';
 import type { WorkCoordinatorStrategy } from '../strategies/index.js';
 import { asQueryable } from '../transactions/index.js';
 
-/** Stores in the user's transaction: a plain insert, or the function where a version has to hold. */
-export function storeInTransaction(coordinator: WorkCoordinator, schema: string) {
-  const insert = transactionalInsert(schema);
+/** Stores in the user's transaction: as a plain insert would, or by the function of the call where a version has to hold. */
+export function storeInTransaction(coordinator: WorkCoordinator, schema: string, sendsDirectly: boolean) {
+  const insert = sendsDirectly ? transactionalSend(schema) : transactionalInsert(schema);
   return async (messages: readonly NewOutboxMessage[], tx: unknown): Promise<void> => {
     const db = asQueryable(tx);
     if (messages.some(({ expectedVersion }) => expectedVersion !== undefined)) {

@@ -20,6 +20,8 @@ export interface CallLineOptions {
    * every call asks for work. Without it the first run of a call that looks gets the work.
    */
   readonly onBatch?: (batch: WorkBatch, sentAt: number) => void;
+  /** Waited for before each call, so that more may ride on it. Default: not at all. */
+  readonly pause?: () => Promise<void>;
   /** Sent with every call. */
   readonly request?: Omit<WorkBatchRequest, keyof WorkUnit>;
 }
@@ -71,6 +73,7 @@ export class CallLine {
     this.#isMoving = true;
     await Promise.resolve(); // so that what is queued in one go leaves together
     while (this.#waiting.length > 0) {
+      if (this.#options.pause !== undefined) await this.#options.pause();
       const call = new Call(this.#waiting, maxItemsPerCall);
       this.#waiting.splice(0, call.endingCount);
       await this.#carry(call);

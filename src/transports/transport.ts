@@ -12,10 +12,10 @@ import type { MessageId, StreamId } from '../message.js';
 export interface Transport {
   readonly name: string;
   /**
-   * Of the PostgreSQL transport alone: what a service sends to itself is brought to the inbox by the call that claims it, and never
+   * Of the PostgreSQL transport alone: what only the service itself listens to goes straight to its inbox, and never
    * comes to `send`. Who wraps that transport to see everything leaves this out.
    */
-  readonly sendsInCall?: true;
+  readonly sendsDirectly?: true;
   /** Each running service instance has a connection of its own. Fails when the transport cannot be reached. */
   connect(host: TransportHost): Promise<TransportConnection>;
 }

@@ -101,8 +101,6 @@ export class WorkLoop {
 
   /** What a call of this instance has handed out or refused; also calls that a sender made. */
   take(batch: WorkBatch, sentAt: number): void {
-    const { transferred = 0 } = batch;
-    this.#found(transferred, 'outbox');
     for (const lane of this.#options.lanes) {
       // First what is lost: one answer may take a message away and hand it out again.
       const lost = batch.leaseLost.filter(({ source }) => source === lane.source);
@@ -117,8 +115,6 @@ export class WorkLoop {
       this.#found(items.length, lane.source);
       lane.add(items);
     }
-    // What is held looks again when it is done. Nothing is: now, as there may be more than the cap on partitions let it claim.
-    if (transferred > 0 && this.#leases.count === 0) this.wake(['outbox']);
     if (batch.looksAgain) this.wake();
   }
 

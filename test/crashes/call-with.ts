@@ -9,5 +9,5 @@ const instanceArguments = 5;
 export function callWith(...parts: readonly Part[]): RegExp {
   const places = parts.map((part) => instanceArguments + Object.keys(requestParts).indexOf(part));
   const has = places.map((place) => `(?=(?:[^,()]+, ){${place}}\\$)`);
-  return new RegExp(`(?:process_work_batch|wh_process_and_transfer)\\(${has.join('')}`);
+  return new RegExp(`process_work_batch\\(${has.join('')}`);
 }

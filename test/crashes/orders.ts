@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { expect } from 'vitest';
-import { createWhizbang } from '../../src/index.js';
+import { createWhizbang, postgresTransport, type Transport } from '../../src/index.js';
 import { silentLogger } from '../../src/logger.js';
 import { eventually } from '../support/eventually.js';
 import { type Effect, faultless, judge } from './judge.js';
@@ -36,12 +36,12 @@ export class Orders {
     return this.#streams.length * this.#steps * this.#receptors.length;
   }
 
-  /** The next so many steps of every stream, in one transaction. */
-  async place(steps: number): Promise<void> {
+  /** The next so many steps of every stream, in one transaction; by default straight to the inbox, where the shop has subscribed. */
+  async place(steps: number, transport: Transport = postgresTransport()): Promise<void> {
     const commands = Array.from({ length: steps }, (_, i) => this.#steps + i + 1).flatMap((step) =>
       this.#streams.map((orderId) => PlaceOrder({ orderId, step })),
     );
-    const till = createWhizbang({ service: 'till', pool: this.#pool, logger: silentLogger });
+    const till = createWhizbang({ service: 'till', pool: this.#pool, logger: silentLogger, transport });
     const tx = await this.#pool.connect();
     try {
       await tx.query('begin');

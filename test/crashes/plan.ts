@@ -18,8 +18,6 @@ export interface Plan {
   readonly noting?: readonly string[];
   /** Sends through the broker at this port instead of through PostgreSQL. */
   readonly brokerPort?: number;
-  /** What it claims is sent by a statement of its own, as where a call cannot send. */
-  readonly sendsPatiently?: boolean;
   /** It does not start, but sends these steps of `order-0` by itself: in a transaction of its own, or without one. */
   readonly places?: { readonly steps: number; readonly inTransaction: boolean };
 }

@@ -4,7 +4,6 @@
 import pg from 'pg';
 import { createWhizbang, type Logger, postgresTransport, type Transport } from '../../src/index.js';
 import { silentLogger } from '../../src/logger.js';
-import { patientTransport } from '../support/patient-transport.js';
 import { accidentAt } from './accident.js';
 import { brokerTransport } from './broker-transport.js';
 import { callWith } from './call-with.js';
@@ -37,9 +36,6 @@ function watchCalls(pool: pg.Pool): void {
       for (const { before } of calls) pass(before);
       const answer = await query(text, values);
       for (const { after } of calls) pass(after);
-      const isGone = (row: { source?: string; lease_expiry?: unknown }) =>
-        row.source === 'outbox' && row.lease_expiry === null;
-      if (text.includes('wh_process_and_transfer') && answer.rows.some(isGone)) pass('transferred');
       return answer;
     };
     client.query = watched as typeof client.query;
@@ -84,14 +80,13 @@ async function placeOrders({ steps, inTransaction }: NonNullable<Plan['places']>
 
 const pool = new pg.Pool({ connectionString: plan.connectionString, max: 12 });
 watchCalls(pool);
-const ofPostgres = plan.sendsPatiently ? patientTransport : postgresTransport;
 const options = {
   pool,
   logger,
   ...(plan.leases === 'long' ? longLeases : shortLeases),
   concurrency: plan.concurrency ?? 4,
   transport: watchSending(
-    plan.brokerPort === undefined ? ofPostgres() : brokerTransport(plan.brokerPort, pass),
+    plan.brokerPort === undefined ? postgresTransport() : brokerTransport(plan.brokerPort, pass),
   ),
 };
 const instance =

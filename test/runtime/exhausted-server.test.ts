@@ -4,6 +4,7 @@ import { createWhizbang, receptor } from '../../src/index.js';
 import { silentLogger } from '../../src/logger.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { eventually } from '../support/eventually.js';
+import { patientTransport } from '../support/patient-transport.js';
 import { arrive, deadLetters } from './arrivals.js';
 import { OrderPlaced, service } from './service.js';
 
@@ -43,7 +44,11 @@ describe('While the disk is full', () => {
     await using db = await createTestDatabase();
     const attempts: number[] = [];
     const onPlaced = receptor(OrderPlaced, (_, { attempt }) => void attempts.push(attempt));
-    await using shop = service(db, { receptors: [onPlaced], retry: { attempts: 1 } });
+    await using shop = service(db, {
+      receptors: [onPlaced],
+      retry: { attempts: 1 },
+      transport: patientTransport(),
+    });
     await shop.start();
     await fillDisk(db, 'wh_inbox');
     await shop.publish(OrderPlaced({ orderId: 'a' }));

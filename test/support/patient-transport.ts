@@ -2,6 +2,6 @@ import { postgresTransport, type Transport } from '../../src/index.js';
 
 /** The PostgreSQL transport as it goes where a call cannot send: what is claimed is transferred by a statement of its own. */
 export function patientTransport(): Transport {
-  const { sendsInCall: _, ...transport } = postgresTransport();
+  const { sendsDirectly: _, ...transport } = postgresTransport();
   return transport;
 }

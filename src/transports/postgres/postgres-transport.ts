@@ -9,7 +9,7 @@ import { PostgresConnection } from './postgres-connection.js';
 export function postgresTransport(): Transport {
   return {
     name: 'postgres',
-    sendsInCall: true,
+    sendsDirectly: true,
     connect: async (host) => {
       const connection = new PostgresConnection(host);
       await connection.greet();

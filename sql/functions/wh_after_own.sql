@@ -1,0 +1,21 @@
+-- Of these arrivals of the outbox: without the streams of which an event waits in the inbox to be appended to the event store, that this
+-- call does not append now. What this schema sends to itself was there first (wh_route).
+-- Reads by wh_inbox_stream, from the lane's floor.
+create or replace function wh_after_own(c wh_call, p_outbox_arrivals wh_arrival[], p_inbox_admitted wh_arrival[])
+returns wh_arrival[]
+language plpgsql stable
+as $$
+declare
+  v_streams uuid[] := array(select distinct a.stream_key from unnest(p_outbox_arrivals) a where a.appends);
+  v_behind uuid[];
+begin
+  if v_streams = '{}' then
+    return p_outbox_arrivals;
+  end if;
+  v_behind := wh_behind_inbox(c, v_streams, p_inbox_admitted, true);
+  if v_behind = '{}' then
+    return p_outbox_arrivals;
+  end if;
+  return array(select a::wh_arrival from unnest(p_outbox_arrivals) a where a.stream_key <> all(v_behind) order by a.sequence_order);
+end
+$$;

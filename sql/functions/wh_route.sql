@@ -1,0 +1,34 @@
+-- Tells apart the new messages of the outbox that need not go through it: what only this schema listens to goes straight to its inbox
+-- (own, with the name of their handler). Nothing is overtaken: a message leaves by the outbox when something of its stream
+-- waits there, or goes there before it in this very array.
+-- p_received: what the call stores in the inbox anyway, before these.
+-- Reads the subscriptions, and as wh_heard_only_here and wh_waiting_in_outbox do.
+create or replace function wh_route(p_messages wh_new_message[], p_received wh_new_message[])
+returns wh_routed
+language plpgsql
+set enable_nestloop = off
+as $$
+declare
+  v_addresses text[] := wh_heard_only_here(array(select distinct m.target from unnest(p_messages) m));
+  v_waiting uuid[];
+  v_last int := coalesce((select max(x.ord) from unnest(p_received) x), 0);
+  r wh_routed;
+begin
+  if v_addresses = '{}' then
+    return row(p_received, p_messages)::wh_routed;
+  end if;
+  v_waiting := wh_waiting_in_outbox(array(select distinct m.stream_id from unnest(p_messages) m where m.stream_id is not null));
+  select
+    array_agg((n.ord + v_last, n.message_id, n.event_type, n.event_type, n.event_data, n.metadata, n.scope, n.stream_id, n.is_event,
+      n.scheduled_for, n.expected_version, n.stream_key, n.partition_number, null)::wh_new_message order by n.ord) filter (where not n.leaves),
+    array_agg((n.ord, n.message_id, n.target, n.event_type, n.event_data, n.metadata, n.scope, n.stream_id, n.is_event,
+      n.scheduled_for, n.expected_version, n.stream_key, n.partition_number, null)::wh_new_message order by n.ord) filter (where n.leaves)
+  into r.own, r.leaving
+  from (
+    select m.*, bool_or(m.target <> all(v_addresses) or m.stream_key = any(v_waiting)) over (partition by m.stream_key order by m.ord) as leaves
+    from unnest(p_messages) m
+    where m.message_id <> all(array(select x.message_id from unnest(p_received) x))
+  ) n;
+  return row(p_received || coalesce(r.own, '{}'), coalesce(r.leaving, '{}'))::wh_routed;
+end
+$$;

@@ -1,0 +1,42 @@
+-- Sends in a transaction of the application's, at any isolation level: what only this schema listens to goes straight to its inbox, the rest
+-- to the outbox, each as a plain insert would, unadmitted, in array order. An id that is known is left out.
+-- [{message_id, destination, event_type, event_data, metadata?, scope?, stream_id?, is_event?, scheduled_for?, delay_seconds?}]
+-- Locks: deduplication rows by message_id, message rows; waits only for who stores the same ids. Raises WB001.
+create or replace function wh_send(p_messages jsonb)
+returns void
+language plpgsql security definer
+set search_path from current
+set jit = off set enable_seqscan = off set enable_bitmapscan = off set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_new wh_parsed := wh_parse_messages('p_messages', 'destination', p_messages, 1);
+  v_routed wh_routed;
+begin
+  if exists (select from unnest(v_new.messages) m where m.expected_version is not null or m.only_with is not null) then
+    perform wh_refuse('p_messages', 'has an expected_version or only_with, which only process_work_batch can check');
+  end if;
+  v_routed := wh_route(v_new.messages, '{}');
+  for v_try in 1..20 loop
+    begin
+      if v_routed.own <> '{}' then
+        perform wh_store_received(v_routed.own);
+      end if;
+      exit;
+    exception
+      when unique_violation then
+        if v_try = 20 then
+          raise exception using
+            errcode = 'serialization_failure',
+            message = 'wh_send: others kept storing the same messages';
+        end if;
+    end;
+  end loop;
+  if v_routed.leaving <> '{}' then
+    insert into wh_outbox (message_id, destination, event_type, event_data, metadata, scope, stream_id, is_event, scheduled_for)
+    select m.message_id, m.target, m.event_type, m.event_data, m.metadata, m.scope, m.stream_id, m.is_event, m.scheduled_for
+    from unnest(v_routed.leaving) m
+    order by m.ord
+    on conflict do nothing;
+  end if;
+end
+$$;

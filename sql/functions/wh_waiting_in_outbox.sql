@@ -1,0 +1,36 @@
+-- Of these streams, those of which something waits in the outbox: it has a row there, or something that nobody has admitted. What
+-- is sent to this service must not overtake it.
+-- Reads streams by primary key; wh_outbox_unadmitted from the lane's floor, or wh_outbox_stream where there is much of it.
+create or replace function wh_waiting_in_outbox(p_stream_ids uuid[])
+returns uuid[]
+language plpgsql stable
+as $$
+declare
+  c_few constant int := 200;
+  v_floor bigint := coalesce((select l.admitted_below from wh_lanes l where l.lane = 'outbox'), 0);
+  v_open uuid[];
+  v_unadmitted uuid[];
+begin
+  if p_stream_ids = '{}' then
+    return '{}';
+  end if;
+  v_open := array(
+    select s.stream_id from wh_active_streams s where s.stream_id = any(p_stream_ids) and (s.lane = 'outbox') is true);
+  v_unadmitted := array(
+    select m.stream_key from wh_outbox m
+    where m.partition_number is null and m.processed_at is null and m.sequence_order >= v_floor
+    order by m.sequence_order
+    limit c_few);
+  if cardinality(v_unadmitted) = c_few then
+    v_unadmitted := array(
+      select k.stream_id
+      from unnest(p_stream_ids) as k(stream_id)
+      cross join lateral (
+        select from wh_outbox m
+        where m.stream_key = k.stream_id and m.sequence_order >= v_floor and m.processed_at is null
+        limit 1
+      ) f);
+  end if;
+  return v_open || v_unadmitted;
+end
+$$;
