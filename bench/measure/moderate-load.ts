@@ -7,11 +7,12 @@ import { messageSource } from '../messages.js';
 import type { BenchContext } from '../question.js';
 import { CountingPool } from './counting-pool.js';
 import { OrderPlaced, RunningService } from './running-service.js';
+import { workCalls } from './work-calls.js';
 
 export interface Load {
   /** From the answer to the commit to the start of the handler. */
   readonly milliseconds: readonly number[];
-  /** Of process_work_batch, those that complete messages included. */
+  /** For work, those that complete messages included. */
   readonly calls: number;
   readonly notifications: number;
 }
@@ -66,13 +67,15 @@ export async function moderateLoad(
     await Promise.all(inserts);
     await allHandled();
     const counts = pools.map((counting) => counting.take());
-    const calls = counts.reduce(
-      (sum, { statements }) => sum + (statements.get('process_work_batch') ?? 0),
-      0,
-    );
+    const calls = counts.reduce((sum, count) => sum + workCalls(count), 0);
+    if (calls === 0) throw new Error('messages were handled, and no call was seen');
     // Every instance hears each of them.
     const notifications = Math.max(...counts.map((count) => count.notifications));
-    const milliseconds = [...insertedAt].map(([id, at]) => Math.max((startedAt.get(id) ?? at) - at, 0));
+    const milliseconds = [...insertedAt].map(([id, at]) => {
+      const started = startedAt.get(id);
+      if (started === undefined) throw new Error(`${id} was not handled`);
+      return Math.max(started - at, 0);
+    });
     return { milliseconds, calls, notifications };
   } finally {
     await pool.end();

@@ -1,12 +1,21 @@
 // What instances cost that have nothing to do: how often they call, how long the database works for a call, and
 // whether they wake each other. Statements are counted where they leave; the time is what the server counts for its functions.
+// It throws when it has seen no call: an instance that never calls would look like one that costs nothing.
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { CountingPool } from '../measure/counting-pool.js';
 import { RunningService } from '../measure/running-service.js';
+import {
+  calledFunction,
+  type FunctionTimes,
+  functionTimes,
+  msPerCall,
+  workCalls,
+} from '../measure/work-calls.js';
 import type { BenchContext, Finding, Question } from '../question.js';
 
-const call = 'process_work_batch';
+/** A backend may keep what it has counted to itself for ten seconds. */
+const mostStatisticsDelayMs = 15_000;
 
 export const idleInstance: Question = {
   name: 'idle-instance',
@@ -32,13 +41,14 @@ async function idle(context: BenchContext, instances: number): Promise<Finding[]
   try {
     await pause(context.size(3_000, 1_000)); // until all have fallen asleep
     for (const pool of pools) pool.take();
-    const before = await functionTimes(service);
+    const before = await functionTimes(service.client);
     const start = performance.now();
     await pause(context.size(20_000, 2_000));
     const seconds = (performance.now() - start) / 1000;
     const counts = pools.map((pool) => pool.take());
-    const after = await functionTimes(service);
-    const busiest = Math.max(...counts.map(({ statements }) => statements.get(call) ?? 0));
+    const call = calledFunction(counts);
+    const { after, callMs } = await timesWith(service, before, call);
+    const busiest = Math.max(...counts.map(workCalls));
     const wakes = counts.reduce((sum, { notifications }) => sum + notifications, 0);
     const sent = new Map<string, number>();
     for (const { statements } of counts) {
@@ -55,10 +65,10 @@ async function idle(context: BenchContext, instances: number): Promise<Finding[]
       },
       {
         setting: `${who}: time of a call in the database`,
-        value: perCall(call),
+        value: callMs,
         unit: 'ms',
         bar: { kind: 'at-most', value: 1 },
-        info: `wh_fall_asleep ${perCall('wh_fall_asleep').toFixed(2)} ms`,
+        info: `of ${call}; wh_fall_asleep ${msPerCall(before, after, 'wh_fall_asleep')?.toFixed(2) ?? '-'} ms`,
       },
       {
         setting: `${who}: notifications heard`,
@@ -67,23 +77,24 @@ async function idle(context: BenchContext, instances: number): Promise<Finding[]
         info: 'by all of them together',
       },
     ];
-
-    function perCall(name: string): number {
-      const [a, b] = [before.get(name), after.get(name)];
-      const calls = (b?.calls ?? 0) - (a?.calls ?? 0);
-      return calls === 0 ? 0 : ((b?.milliseconds ?? 0) - (a?.milliseconds ?? 0)) / calls;
-    }
   } finally {
     await service.close();
     for (const { pool } of pools) await pool.end();
   }
 }
 
-type FunctionTimes = ReadonlyMap<string, { calls: number; milliseconds: number }>;
-
-async function functionTimes({ client }: RunningService): Promise<FunctionTimes> {
-  const { rows } = await client.query<{ name: string; calls: number; milliseconds: number }>(
-    'select funcname as name, calls::int, total_time as milliseconds from pg_stat_user_functions',
-  );
-  return new Map(rows.map(({ name, ...times }) => [name, times]));
+/** What the server has counted, once it has counted a call of this function. */
+async function timesWith(
+  { client }: RunningService,
+  before: FunctionTimes,
+  name: string,
+): Promise<{ after: FunctionTimes; callMs: number }> {
+  const end = performance.now() + mostStatisticsDelayMs;
+  do {
+    const after = await functionTimes(client);
+    const callMs = msPerCall(before, after, name);
+    if (callMs !== undefined) return { after, callMs };
+    await pause(100);
+  } while (performance.now() < end);
+  throw new Error(`the server counted no call of ${name}: is track_functions on?`);
 }
