@@ -5,20 +5,33 @@
 // connections, and more of both cores, than anybody else here.
 
 import { EventEmitter, once } from 'node:events';
-import { Logger, makeWorkerUtils, run, runMigrations } from 'graphile-worker';
+import { Logger, makeWorkerUtils, run, runMigrations, type Task } from 'graphile-worker';
 import pg from 'pg';
-import { messageSource } from '../messages.js';
+import { type BenchMessage, messageSource } from '../messages.js';
 import type { BenchServer } from '../server.js';
 import type { CycleSettings, Runner } from './contender.js';
 import { repeatFor } from './contender.js';
+import { Effects, writeEffect } from './effects.js';
 
 const task = 'order';
 const silent = new Logger(() => () => {});
+
+const nothing: Task = async () => {};
+const effectOf: Task = async (payload, helpers) => {
+  const { message_id: messageId, stream_id: streamId, event_data } = payload as BenchMessage;
+  await writeEffect((...sql) => helpers.query(...sql), {
+    messageId,
+    streamId,
+    number: event_data.number as number,
+  });
+};
 
 export interface GraphileSettings extends CycleSettings {
   readonly namedQueues: boolean;
   /** How many jobs are stored before the cycle waits for them to be done. */
   readonly jobsPerCycle: number;
+  /** Whether its task writes the row of effects.ts, at least once, or does nothing. */
+  readonly effect?: boolean;
 }
 
 export async function openGraphileWorker(server: BenchServer, settings: GraphileSettings): Promise<Runner> {
@@ -29,6 +42,7 @@ export async function openGraphileWorker(server: BenchServer, settings: Graphile
   await runMigrations({ pgPool: pool, logger: silent });
   const producer = await makeWorkerUtils({ pgPool: pool, logger: silent });
   const nextBatch = messageSource(settings.streams);
+  const effects = settings.effect ? await Effects.open(database) : undefined;
 
   const progress = new EventEmitter();
   let expected = 0;
@@ -40,7 +54,7 @@ export async function openGraphileWorker(server: BenchServer, settings: Graphile
 
   const runner = await run({
     pgPool: pool,
-    taskList: { [task]: async () => {} },
+    taskList: { [task]: settings.effect ? effectOf : nothing },
     noHandleSignals: true,
     events,
     preset: {
@@ -63,9 +77,9 @@ export async function openGraphileWorker(server: BenchServer, settings: Graphile
     for (let stored = 0; stored < settings.jobsPerCycle; stored += settings.batchSize) {
       const batch = nextBatch(Math.min(settings.batchSize, settings.jobsPerCycle - stored));
       await producer.addJobs(
-        batch.map(({ stream_id, event_data, metadata }) => ({
+        batch.map(({ message_id, stream_id, event_data, metadata }) => ({
           identifier: task,
-          payload: { event_data, metadata },
+          payload: { event_data, metadata, ...(settings.effect ? { message_id, stream_id } : {}) },
           ...(settings.namedQueues ? { queueName: stream_id } : {}),
         })),
       );
@@ -78,9 +92,13 @@ export async function openGraphileWorker(server: BenchServer, settings: Graphile
 
   return {
     name: settings.namedQueues ? 'graphile-worker, named queues' : 'graphile-worker',
-    slice: (milliseconds) => repeatFor(milliseconds, cycle),
+    slice: (milliseconds) =>
+      repeatFor(milliseconds, cycle, async () => {
+        await effects?.checkAndRemove(settings.jobsPerCycle, { ordered: false });
+      }),
     close: async () => {
       await runner.stop();
+      await effects?.close();
       await producer.release();
       await pool.end();
       await database.drop();

@@ -1,28 +1,51 @@
-// whizbang as a user runs it: a started service publishes in batches of 100, outside a transaction, and its own receptor
+// whizbang as a user runs it: a started service sends in batches of 100, outside a transaction, and its own receptor
 // handles what arrives, in stream order: outbox, transport, inbox, receptor, completion. The schema is checked on both sides.
+// After each cycle it is seen to that all were handled once and in order: by their effects, or else by the starts of the handler.
 
 import type { WhizbangOptions } from '../../src/index.js';
+import type { Order } from '../measure/running-service.js';
 import { SteadyLoad } from '../measure/steady-load.js';
+import { StreamOrder } from '../measure/stream-order.js';
 import { messageSource } from '../messages.js';
 import type { BenchServer } from '../server.js';
 import type { Runner } from './contender.js';
 import { repeatFor } from './contender.js';
+import { Effects, writeEffect } from './effects.js';
 
 export interface ServiceSettings {
   readonly name: string;
+  readonly kind: 'event' | 'command';
   readonly streams: number | 'own';
-  /** Whether each message has a transaction of its own, in which it is completed. */
-  readonly transactional: boolean;
+  /** One row in the transaction of its message; or nothing, and no transaction either. */
+  readonly effect: boolean;
   readonly messagesPerCycle: number;
-  readonly options: () => Partial<WhizbangOptions>;
+  readonly options?: () => Partial<WhizbangOptions>;
 }
 
 export async function openWhizbangService(server: BenchServer, settings: ServiceSettings): Promise<Runner> {
-  const { name, streams, transactional, messagesPerCycle, options } = settings;
-  const load = await SteadyLoad.open(server, messageSource(streams), { transactional, options });
+  const { name, kind, streams, effect, messagesPerCycle, options } = settings;
+  const order = new StreamOrder(streams === 'own' ? 1 : streams);
+  const load = await SteadyLoad.open(server, messageSource(streams), {
+    kind,
+    transactional: effect,
+    mostUnderWay: messagesPerCycle,
+    ...(options === undefined ? {} : { options }),
+    onHandled: (messageId, { orderId: streamId, number }: Order, tx) => {
+      if (tx !== undefined) return writeEffect((...sql) => tx.query(...sql), { messageId, streamId, number });
+      if (streams !== 'own') order.see(streamId, number);
+    },
+  });
+  const effects = effect ? await Effects.open(load.service.database) : undefined;
+  const check = async () => {
+    await effects?.checkAndRemove(messagesPerCycle, { ordered: true });
+    order.check();
+  };
   return {
     name,
-    slice: (milliseconds) => repeatFor(milliseconds, () => load.take(messagesPerCycle)),
-    close: () => load.close(),
+    slice: (milliseconds) => repeatFor(milliseconds, () => load.take(messagesPerCycle), check),
+    close: async () => {
+      await effects?.close();
+      await load.close();
+    },
   };
 }

@@ -36,7 +36,9 @@ export async function moderateLoad(
       pools.push(counting);
       return { pool: counting.pool, connectionString: undefined };
     },
-    onHandled: (messageId) => startedAt.set(messageId, performance.now()),
+    onHandled: (messageId) => {
+      startedAt.set(messageId, performance.now());
+    },
   });
   const pool = new pg.Pool({ connectionString: service.database.connectionString, max: writers });
   const nextBatch = messageSource('own');

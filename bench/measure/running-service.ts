@@ -1,4 +1,4 @@
-// A whole service on a database of its own, as a user would run it: one event, one receptor that does nothing but
+// A whole service on a database of its own, as a user would run it: one event or command, one receptor that does nothing but
 // tell that it was started. In: options of the instance. Out: instances that run until they are closed.
 // Used by the questions about the runtime; it takes no times itself.
 
@@ -6,7 +6,9 @@ import type pg from 'pg';
 import { z } from 'zod';
 import {
   createWhizbang,
+  defineCommand,
   defineEvent,
+  type Queryable,
   receptor,
   type Whizbang,
   type WhizbangOptions,
@@ -17,30 +19,34 @@ import type { BenchDatabase, BenchServer } from '../server.js';
 
 const line = z.object({ sku: z.string(), quantity: z.number(), price: z.number() });
 
-export const OrderPlaced = defineEvent('OrderPlaced', {
-  schema: z.object({
-    orderId: z.string(),
-    number: z.number(),
-    customer: z.string(),
-    currency: z.string(),
-    lines: z.array(line),
-    placedAt: z.string(),
-  }),
-  stream: ({ orderId }) => orderId,
+const order = z.object({
+  orderId: z.string(),
+  number: z.number(),
+  customer: z.string(),
+  currency: z.string(),
+  lines: z.array(line),
+  placedAt: z.string(),
 });
+const stream = ({ orderId }: Order) => orderId;
 
-type OrderData = Parameters<typeof OrderPlaced>[0];
+export type Order = z.infer<typeof order>;
+export const OrderPlaced = defineEvent('OrderPlaced', { schema: order, stream });
+export const PlaceOrder = defineCommand('PlaceOrder', { schema: order, stream });
 
 /** The same content as that of the bare messages. */
-export const orderOf = ({ event_data }: BenchMessage) => OrderPlaced(event_data as OrderData);
+export const orderOf = ({ event_data }: BenchMessage) => OrderPlaced(event_data as Order);
+const commandOf = ({ event_data }: BenchMessage) => PlaceOrder(event_data as Order);
 
 export interface ServiceOptions {
+  /** Events, which are stored in the event store as well, or commands that the service sends to itself. Default: events. */
+  readonly kind?: 'event' | 'command';
   readonly transactional: boolean;
   /** How many instances run; they are in this process. */
   readonly instances?: number;
   /** Asked once per instance. */
   readonly options?: (database: BenchDatabase) => Partial<WhizbangOptions>;
-  readonly onHandled: (messageId: string) => void;
+  /** The handler: what it does besides, it does in the transaction, if there is one. */
+  readonly onHandled: (messageId: string, order: Order, tx: Queryable | undefined) => void | Promise<void>;
 }
 
 export class RunningService {
@@ -48,11 +54,18 @@ export class RunningService {
   readonly instances: readonly Whizbang[];
   /** Of whoever uses the service's database beside it. */
   readonly client: pg.Client;
+  readonly #kind: 'event' | 'command';
 
-  private constructor(database: BenchDatabase, instances: readonly Whizbang[], client: pg.Client) {
+  private constructor(
+    database: BenchDatabase,
+    instances: readonly Whizbang[],
+    client: pg.Client,
+    kind: 'event' | 'command',
+  ) {
     this.database = database;
     this.instances = instances;
     this.client = client;
+    this.#kind = kind;
   }
 
   static async open(server: BenchServer, { instances = 1, ...service }: ServiceOptions) {
@@ -60,7 +73,7 @@ export class RunningService {
     const client = await database.connect();
     const running = Array.from({ length: instances }, () => instanceOn(database, service));
     for (const instance of running) await instance.start();
-    return new RunningService(database, running, client);
+    return new RunningService(database, running, client, service.kind ?? 'event');
   }
 
   /** The one that is asked to publish. */
@@ -68,8 +81,19 @@ export class RunningService {
     return this.instances[0] as Whizbang;
   }
 
-  async close(): Promise<void> {
+  /** Outside a transaction: resolves when they are stored. */
+  async send(messages: readonly BenchMessage[]): Promise<void> {
+    if (this.#kind === 'event') await this.first.publish(messages.map(orderOf));
+    else await this.first.send(messages.map(commandOf));
+  }
+
+  /** The database stays until it is closed as well. */
+  async stop(): Promise<void> {
     for (const instance of this.instances) await instance.stop();
+  }
+
+  async close(): Promise<void> {
+    await this.stop();
     await this.client.end();
     await this.database.drop();
   }
@@ -77,16 +101,17 @@ export class RunningService {
 
 function instanceOn(
   database: BenchDatabase,
-  { transactional, options, onHandled }: Omit<ServiceOptions, 'instances'>,
+  { kind = 'event', transactional, options, onHandled }: Omit<ServiceOptions, 'instances'>,
 ): Whizbang {
-  const onPlaced = receptor(OrderPlaced, { transaction: transactional }, async (_, { envelope }) => {
-    onHandled(envelope.messageId);
+  const definition = kind === 'event' ? OrderPlaced : PlaceOrder;
+  const onOrder = receptor(definition, { transaction: transactional }, async (placed, { envelope, tx }) => {
+    await onHandled(envelope.messageId, placed, tx);
   });
   return createWhizbang({
     service: 'shop',
     connectionString: database.connectionString,
     logger: silentLogger,
-    receptors: [onPlaced],
+    receptors: [onOrder],
     ...options?.(database),
   } as WhizbangOptions);
 }

@@ -1,62 +1,61 @@
-// Messages through a whole service: published in batches of 100, at most so many under way, until so many were handled and
-// nothing is left in the database. Used by the questions about throughput and memory; it takes no times itself.
+// Messages through a whole service: sent in batches of 100, at most so many under way, until so many were handled and
+// nothing is left in the database. Used by the questions about whole services and memory; it takes no times itself.
 
-import { EventEmitter, once } from 'node:events';
 import type { NextBatch } from '../messages.js';
 import type { BenchServer } from '../server.js';
-import { orderOf, RunningService, type ServiceOptions } from './running-service.js';
+import { RunningService, type ServiceOptions } from './running-service.js';
 
 const batchSize = 100;
-const mostUnderWay = 2_000;
+
+export interface SteadyLoadOptions extends Omit<ServiceOptions, 'onHandled'> {
+  /** Default: 2 000. */
+  readonly mostUnderWay?: number;
+  /** The rest of the handler. */
+  readonly onHandled?: ServiceOptions['onHandled'];
+}
 
 export class SteadyLoad {
   readonly service: RunningService;
   readonly #nextBatch: NextBatch;
-  readonly #progress: EventEmitter;
-  readonly #handled: () => number;
-  #published = 0;
+  readonly #mostUnderWay: number;
+  readonly #handled: Tally;
+  #sent = 0;
 
-  private constructor(
-    service: RunningService,
-    nextBatch: NextBatch,
-    progress: EventEmitter,
-    handled: () => number,
-  ) {
+  private constructor(service: RunningService, nextBatch: NextBatch, mostUnderWay: number, handled: Tally) {
     this.service = service;
     this.#nextBatch = nextBatch;
-    this.#progress = progress;
+    this.#mostUnderWay = mostUnderWay;
     this.#handled = handled;
   }
 
   static async open(
     server: BenchServer,
     nextBatch: NextBatch,
-    options: Omit<ServiceOptions, 'onHandled'>,
+    { mostUnderWay = 2_000, onHandled, ...options }: SteadyLoadOptions,
   ): Promise<SteadyLoad> {
-    const progress = new EventEmitter();
-    let handled = 0;
+    const handled = new Tally();
     const service = await RunningService.open(server, {
       ...options,
-      onHandled: () => {
-        handled++;
-        progress.emit('handled');
+      onHandled: (...message) => {
+        handled.add();
+        return onHandled?.(...message);
       },
     });
-    return new SteadyLoad(service, nextBatch, progress, () => handled);
+    return new SteadyLoad(service, nextBatch, mostUnderWay, handled);
   }
 
   /** Takes so many messages through, and resolves when they are completed as well. */
   async take(count: number): Promise<number> {
-    const goal = this.#published + count;
-    while (this.#published < goal) {
-      const batch = this.#nextBatch(Math.min(batchSize, goal - this.#published));
-      this.#published += batch.length;
-      await this.service.first.publish(batch.map(orderOf));
-      await this.#untilHandled(this.#published - mostUnderWay);
+    const goal = this.#sent + count;
+    while (this.#sent < goal) {
+      const batch = this.#nextBatch(Math.min(batchSize, goal - this.#sent));
+      this.#sent += batch.length;
+      await this.service.send(batch);
+      await this.#handled.reaches(this.#sent - this.#mostUnderWay);
     }
-    await this.#untilHandled(goal);
+    await this.#handled.reaches(goal);
     await this.#untilCompleted();
-    if (this.#handled() !== goal) throw new Error(`${this.#handled()} handled instead of ${goal}`);
+    if (this.#handled.count !== goal) throw new Error(`${this.#handled.count} handled instead of ${goal}`);
     return count;
   }
 
@@ -64,12 +63,27 @@ export class SteadyLoad {
     await this.service.close();
   }
 
-  async #untilHandled(count: number): Promise<void> {
-    while (this.#handled() < count) await once(this.#progress, 'handled');
-  }
-
   async #untilCompleted(): Promise<void> {
     const left = 'select from wh_inbox union all select from wh_outbox limit 1';
     while ((await this.service.client.query(left)).rowCount !== 0) {}
+  }
+}
+
+/** A count that one can wait for; it costs a handler next to nothing. */
+class Tally {
+  count = 0;
+  #goal = 0;
+  #reached: () => void = () => {};
+
+  add(): void {
+    if (++this.count === this.#goal) this.#reached();
+  }
+
+  reaches(goal: number): Promise<void> {
+    if (this.count >= goal) return Promise.resolve();
+    this.#goal = goal;
+    return new Promise((resolve) => {
+      this.#reached = resolve;
+    });
   }
 }

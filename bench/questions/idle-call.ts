@@ -4,6 +4,7 @@
 import type pg from 'pg';
 import { describeCost, timed } from '../measure/call-costs.js';
 import { formatCount } from '../measure/interleave.js';
+import { rowWrites, writesBetween } from '../measure/row-writes.js';
 import { median, spread } from '../measure/statistics.js';
 import { messageSource } from '../messages.js';
 import type { BenchContext, Finding, Question } from '../question.js';
@@ -40,7 +41,7 @@ async function idle(
     for (let i = 0; i < 20; i++) await queue.instance.call({ take: 100 });
     const inDatabase: number[] = [];
     const roundTrips: number[] = [];
-    const before = await writes(queue.client);
+    const before = await rowWrites(queue.client);
     const start = performance.now();
     const groups = context.size(20, 2);
     const callsPerGroup = context.size(50, 10);
@@ -54,14 +55,14 @@ async function idle(
       inDatabase.push(((await functionTime(queue.client)) - functionMs) / callsPerGroup);
     }
     const seconds = (performance.now() - start) / 1000;
-    const after = await writes(queue.client);
+    const after = await rowWrites(queue.client);
     return {
       setting: `${setting}: time in the database`,
       value: median(inDatabase),
       unit: 'ms',
       spread: spread(inDatabase),
       bar: { kind: 'at-most', value: 1 },
-      info: `round trip ${describeCost(roundTrips)}; ${groups * callsPerGroup} calls in ${seconds.toFixed(1)} s wrote ${difference(before, after)}`,
+      info: `round trip ${describeCost(roundTrips)}; ${groups * callsPerGroup} calls in ${seconds.toFixed(1)} s wrote ${described(writesBetween(before, after))}`,
     };
   } finally {
     await queue.close();
@@ -77,18 +78,6 @@ async function functionTime(client: pg.Client): Promise<number> {
   return rows[0]?.total ?? 0;
 }
 
-async function writes(client: pg.Client): Promise<Map<string, number>> {
-  await client.query('select pg_stat_force_next_flush()');
-  const { rows } = await client.query<{ name: string; rows: number }>(
-    `select relname as name, (n_tup_ins + n_tup_upd + n_tup_del)::int as rows from pg_stat_user_tables`,
-  );
-  return new Map(rows.map((row) => [row.name, row.rows]));
-}
-
-function difference(before: ReadonlyMap<string, number>, after: ReadonlyMap<string, number>): string {
-  const written = [...after]
-    .map(([name, count]) => ({ name, count: count - (before.get(name) ?? 0) }))
-    .filter(({ count }) => count > 0)
-    .map(({ name, count }) => `${count} rows of ${name}`);
-  return written.length === 0 ? 'nothing' : written.join(', ');
+function described(written: readonly [table: string, rows: number][]): string {
+  return written.map(([table, rows]) => `${rows} rows of ${table}`).join(', ') || 'nothing';
 }

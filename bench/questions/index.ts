@@ -12,8 +12,8 @@ import { oneMessage } from './one-message.js';
 import { otherWork } from './other-work.js';
 import { peers } from './peers.js';
 import { planStability } from './plan-stability.js';
-import { runtimeThroughput } from './runtime-throughput.js';
 import { strategies } from './strategies.js';
+import { wholeService } from './whole-service.js';
 
 export const questions: readonly Question[] = [
   fullCycle,
@@ -28,7 +28,7 @@ export const questions: readonly Question[] = [
   oldSnapshot,
   latency,
   idleInstance,
-  runtimeThroughput,
+  wholeService,
   memory,
   strategies,
 ];

@@ -53,7 +53,9 @@ async function measure(context: BenchContext, way: Way): Promise<Finding> {
     transactional: true,
     instances,
     options: () => ({ listen: listens, pollIntervalMs }),
-    onHandled: (messageId) => handlers.emit('started', messageId, performance.now()),
+    onHandled: (messageId) => {
+      handlers.emit('started', messageId, performance.now());
+    },
   });
   try {
     const nextBatch = messageSource('own');

@@ -1,0 +1,37 @@
+// What was written, as the server counts it: rows inserted, updated and deleted, by table. A backend tells the server what it has
+// counted when it pleases, at the latest when it ends: whoever counts another's writes waits until that is gone (untilAlone).
+
+import { setTimeout as pause } from 'node:timers/promises';
+import type pg from 'pg';
+
+export type RowWrites = ReadonlyMap<string, number>;
+
+const mostWaitMs = 15_000;
+
+export async function rowWrites(client: pg.Client): Promise<RowWrites> {
+  await client.query('select pg_stat_force_next_flush()');
+  const { rows } = await client.query<{ name: string; rows: number }>(
+    `select relname as name, (n_tup_ins + n_tup_upd + n_tup_del)::int as rows from pg_stat_user_tables`,
+  );
+  return new Map(rows.map((row) => [row.name, row.rows]));
+}
+
+/** Of tables that were written at all, the most written first. */
+export function writesBetween(before: RowWrites, after: RowWrites): [table: string, rows: number][] {
+  return [...after]
+    .map(([name, rows]): [string, number] => [name, rows - (before.get(name) ?? 0)])
+    .filter(([, rows]) => rows > 0)
+    .sort(([, a], [, b]) => b - a);
+}
+
+/** Until no other backend of any user is connected to this database, so that all that they wrote is counted. */
+export async function untilAlone(client: pg.Client): Promise<void> {
+  const others = `
+    select from pg_stat_activity
+    where datname = current_database() and backend_type = 'client backend' and pid <> pg_backend_pid()`;
+  const end = performance.now() + mostWaitMs;
+  while ((await client.query(others)).rowCount !== 0) {
+    if (performance.now() > end) throw new Error('somebody is still connected to the database');
+    await pause(20);
+  }
+}

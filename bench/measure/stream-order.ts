@@ -1,0 +1,26 @@
+// Whether handlers started exactly once for each message, and in the order of its stream: for messages that go round over so many
+// streams (messageSource), so that the one after n in a stream is n + streams. It remembers a number per stream and is cheap enough
+// to watch a handler that does nothing.
+
+export class StreamOrder {
+  readonly #streams: number;
+  readonly #last = new Map<string, number>();
+  #fault: string | undefined;
+
+  constructor(streams: number) {
+    this.#streams = streams;
+  }
+
+  see(streamId: string, number: number): void {
+    const last = this.#last.get(streamId);
+    const expected = last === undefined ? number % this.#streams : last + this.#streams;
+    if (number !== expected)
+      this.#fault ??= `${number} was handled, and ${expected} was the next of its stream`;
+    this.#last.set(streamId, number);
+  }
+
+  /** Throws when one of them was skipped, repeated or early. */
+  check(): void {
+    if (this.#fault !== undefined) throw new Error(this.#fault);
+  }
+}
