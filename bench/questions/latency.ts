@@ -1,89 +1,104 @@
-// From the commit of a plain insert to the start of the handler, in a service that sleeps: one message at a time,
-// with pauses. One process, its monotonic clock, from the moment when the answer to the commit is there (and, for
-// information, from the moment when the commit left). The way is outbox, wh_transfer, inbox, receptor with a
-// transaction; also from the inbox alone, with other instances asleep beside, and by polling.
+// From a commit to the start of the handler, in a service that sleeps: one message at a time, with pauses. What a user does is
+// measured first, publish in a transaction, in turns with graphile-worker and a job that is added in a transaction. The way is outbox,
+// inbox, receptor with a transaction; also by bare inserts, with other instances asleep beside, and by polling.
 // Then the same under moderate load, with one, two and three instances in turns: messages come at random, many are under way at
 // once. Beside the times stand the calls and the notifications that a message costs.
 
-import { EventEmitter, once } from 'node:events';
-import { setTimeout as pause } from 'node:timers/promises';
+import { openGraphileSleeper } from '../contenders/graphile-sleeper.js';
+import {
+  insertIntoInbox,
+  insertIntoOutbox,
+  openWhizbangSleeper,
+  publishInTransaction,
+  type SleeperSettings,
+} from '../contenders/whizbang-sleeper.js';
 import { formatCount } from '../measure/interleave.js';
 import { type Load, messagesPerSecond, moderateLoad } from '../measure/moderate-load.js';
-import { OrderPlaced, orderOf, RunningService } from '../measure/running-service.js';
+import { type Passage, type Sleeper, wakeInTurns } from '../measure/sleeper.js';
 import { quantile } from '../measure/statistics.js';
-import { type BenchMessage, messageSource } from '../messages.js';
 import type { BenchContext, Finding, Question } from '../question.js';
 
-/** Resolves when the answer to the commit is there, with the time at which the commit left. */
-type Insert = (service: RunningService, message: BenchMessage) => Promise<number>;
-
-interface Way {
+interface Way extends SleeperSettings {
   readonly setting: string;
-  readonly insert: Insert;
-  readonly instances?: number;
-  readonly listens?: false;
 }
 
-const pollIntervalMs = 1_000;
+const publishing: Way = {
+  setting: 'publish in a transaction',
+  insert: publishInTransaction,
+  instances: 1,
+  listens: true,
+};
+const inserting: Way = { ...publishing, setting: 'bare insert into wh_outbox', insert: insertIntoOutbox };
 
 const ways: readonly Way[] = [
-  { setting: 'publish in a transaction', insert: publishInTransaction },
-  { setting: 'bare insert into wh_outbox', insert: insertIntoOutbox },
-  { setting: 'the same, two instances', insert: insertIntoOutbox, instances: 2 },
-  { setting: 'the same, three instances', insert: insertIntoOutbox, instances: 3 },
-  { setting: 'bare insert into wh_inbox', insert: insertIntoInbox },
-  { setting: 'bare insert into wh_outbox, polling alone', insert: insertIntoOutbox, listens: false },
+  { ...publishing, setting: `${publishing.setting}, three instances`, instances: 3 },
+  inserting,
+  { ...inserting, setting: `${inserting.setting}, three instances`, instances: 3 },
+  { ...inserting, setting: 'bare insert into wh_inbox', insert: insertIntoInbox },
+  { ...inserting, setting: `${inserting.setting}, polling alone`, listens: false },
 ];
+
+/** Under load, in milliseconds; three instances, the writers and PostgreSQL share the processor. */
+const barUnderLoad = { instances: 3, value: 40 };
 
 export const latency: Question = {
   name: 'latency',
   asks: 'from commit to the start of the handler, idle service and moderate load',
   async run(context) {
-    const findings: Finding[] = [];
+    const findings = await besideGraphileWorker(context);
     for (const way of ways) findings.push(await measure(context, way));
     return [...findings, ...(await underLoad(context))];
   },
 };
 
-async function measure(context: BenchContext, way: Way): Promise<Finding> {
-  const { setting, insert, instances = 1, listens = true } = way;
-  context.progress(setting);
-  const handlers = new EventEmitter();
-  const service = await RunningService.open(context.server, {
-    transactional: true,
-    instances,
-    options: () => ({ listen: listens, pollIntervalMs }),
-    onHandled: (messageId) => {
-      handlers.emit('started', messageId, performance.now());
-    },
-  });
+async function besideGraphileWorker(context: BenchContext): Promise<Finding[]> {
+  context.progress(`${publishing.setting}, in turns with graphile-worker`);
+  const sleepers: Sleeper[] = [];
   try {
-    const nextBatch = messageSource('own');
-    const fromAnswer: number[] = [];
-    const fromCommit: number[] = [];
-    const count = listens ? context.size(400, 8) : context.size(60, 2);
-    for (let i = -context.size(20, 1); i < count; i++) {
-      await untilQuiet(service, listens);
-      const [message] = nextBatch(1) as [BenchMessage];
-      const started = once(handlers, 'started');
-      const leftAt = await insert(service, message);
-      const answeredAt = performance.now();
-      const [messageId, startedAt] = (await started) as [string, number];
-      if (messageId !== message.message_id) throw new Error(`handled ${messageId} instead`);
-      if (i < 0) continue;
-      fromAnswer.push(startedAt - answeredAt);
-      fromCommit.push(startedAt - leftAt);
-    }
-    return {
-      setting: `${setting}: p99`,
-      value: quantile(fromAnswer, 0.99),
-      unit: 'ms',
-      ...(listens ? { bar: { kind: 'at-most', value: 20 } } : {}),
-      info: `${describe(fromAnswer)}; ${formatCount(count)} messages; from when the commit left ${describe(fromCommit)}`,
-    };
+    sleepers.push(await openWhizbangSleeper(context.server, publishing));
+    sleepers.push(await openGraphileSleeper(context.server));
+    const [ours, theirs] = (await wakeInTurns(sleepers, {
+      count: context.size(400, 8),
+      warmUp: context.size(20, 1),
+    })) as [Passage[], Passage[]];
+    const ratio = (fraction: number) => quantile(waits(ours), fraction) / quantile(waits(theirs), fraction);
+    return [
+      findingOf(publishing, ours),
+      {
+        setting: `${publishing.setting}: p99, against graphile-worker`,
+        value: ratio(0.99),
+        bar: { kind: 'at-most', value: 1 },
+        info: `graphile-worker, addJob in a transaction: ${describe(waits(theirs))}; p50 against p50 ${ratio(0.5).toFixed(2)}`,
+      },
+    ];
   } finally {
-    await service.close();
+    for (const sleeper of sleepers) await sleeper.close();
   }
+}
+
+async function measure(context: BenchContext, way: Way): Promise<Finding> {
+  context.progress(way.setting);
+  const sleeper = await openWhizbangSleeper(context.server, way);
+  try {
+    const [passages = []] = await wakeInTurns([sleeper], {
+      count: way.listens ? context.size(400, 8) : context.size(60, 2),
+      warmUp: context.size(20, 1),
+    });
+    return findingOf(way, passages);
+  } finally {
+    await sleeper.close();
+  }
+}
+
+function findingOf({ setting, listens }: Way, passages: readonly Passage[]): Finding {
+  const fromCommit = passages.map(({ fromCommitMs }) => fromCommitMs);
+  return {
+    setting: `${setting}: p99`,
+    value: quantile(waits(passages), 0.99),
+    unit: 'ms',
+    ...(listens ? { bar: { kind: 'at-most', value: 20 } } : {}),
+    info: `${describe(waits(passages))}; ${formatCount(passages.length)} messages; from when the commit left ${describe(fromCommit)}`,
+  };
 }
 
 /** Slices in turns, so that what the machine does elsewhere meets all of them. */
@@ -103,52 +118,16 @@ async function underLoad(context: BenchContext): Promise<Finding[]> {
       setting: `${messagesPerSecond} messages a second, ${instances} ${instances === 1 ? 'instance' : 'instances'}: p99`,
       value: quantile(times, 0.99),
       unit: 'ms' as const,
+      ...(instances === barUnderLoad.instances
+        ? { bar: { kind: 'at-most' as const, value: barUnderLoad.value } }
+        : {}),
       info: `${describe(times)}; ${formatCount(times.length)} messages; for each ${perMessage(({ calls }) => calls)} calls, ${perMessage(({ notifications }) => notifications)} notifications`,
     };
   });
 }
 
-async function publishInTransaction({ first, client }: RunningService, message: BenchMessage) {
-  await client.query('begin');
-  await first.publish(orderOf(message), { tx: client, messageId: message.message_id });
-  const leftAt = performance.now();
-  await client.query('commit');
-  return leftAt;
-}
-
-async function insertIntoOutbox({ client }: RunningService, message: BenchMessage) {
-  const { message_id, event_data, stream_id } = message;
-  const leftAt = performance.now();
-  await client.query(
-    `insert into wh_outbox (message_id, destination, event_type, event_data, stream_id) values ($1, $2, $2, $3, $4)`,
-    [message_id, OrderPlaced.type, event_data, stream_id],
-  );
-  return leftAt;
-}
-
-async function insertIntoInbox({ client }: RunningService, message: BenchMessage) {
-  const { message_id, event_data, stream_id } = message;
-  const leftAt = performance.now();
-  await client.query(
-    `insert into wh_inbox (message_id, handler_name, event_type, event_data, stream_id) values ($1, $2, $2, $3, $4)`,
-    [message_id, OrderPlaced.type, event_data, stream_id],
-  );
-  return leftAt;
-}
-
-/**
- * All is done and whoever listens is asleep again. The pause is of random length: where only the poll finds the message, it
- * must not come in step with it.
- */
-async function untilQuiet({ client }: RunningService, listens: boolean): Promise<void> {
-  for (;;) {
-    await pause(40 + Math.random() * (listens ? 50 : pollIntervalMs));
-    const { rows } = await client.query<{ left: boolean; sleeps: boolean }>(
-      `select exists (select from wh_outbox) or exists (select from wh_inbox) as left, wh_sleeper() is not null as sleeps`,
-    );
-    const [now] = rows;
-    if (now?.left === false && (now.sleeps || !listens)) return;
-  }
+function waits(passages: readonly Passage[]): number[] {
+  return passages.map(({ fromAnswerMs }) => fromAnswerMs);
 }
 
 function describe(milliseconds: readonly number[]): string {

@@ -1,0 +1,85 @@
+// A whizbang service that sleeps, and the ways by which a message reaches it: publish in a user's transaction, or a bare insert into
+// one of its tables. Asleep means that all is done and somebody holds the sleeper's lock.
+
+import { EventEmitter, once } from 'node:events';
+import { setTimeout as pause } from 'node:timers/promises';
+import { OrderPlaced, orderOf, RunningService } from '../measure/running-service.js';
+import { passageOf, type Sleeper } from '../measure/sleeper.js';
+import { type BenchMessage, messageSource } from '../messages.js';
+import type { BenchServer } from '../server.js';
+
+/** Resolves when the answer to the commit is there, with the time at which the commit left. */
+export type Insert = (service: RunningService, message: BenchMessage) => Promise<number>;
+
+const pollIntervalMs = 1_000;
+
+export interface SleeperSettings {
+  readonly insert: Insert;
+  readonly instances: number;
+  /** False: only its poll finds the message. */
+  readonly listens: boolean;
+}
+
+export async function openWhizbangSleeper(
+  server: BenchServer,
+  { insert, instances, listens }: SleeperSettings,
+): Promise<Sleeper> {
+  const handlers = new EventEmitter();
+  const service = await RunningService.open(server, {
+    transactional: true,
+    instances,
+    options: () => ({ listen: listens, pollIntervalMs }),
+    onHandled: (messageId) => {
+      handlers.emit('started', messageId, performance.now());
+    },
+  });
+  const nextBatch = messageSource('own');
+  return {
+    untilQuiet: () => untilQuiet(service, listens),
+    wake: async () => {
+      const [message] = nextBatch(1) as [BenchMessage];
+      return passageOf(once(handlers, 'started'), message.message_id, () => insert(service, message));
+    },
+    close: () => service.close(),
+  };
+}
+
+export async function publishInTransaction({ first, client }: RunningService, message: BenchMessage) {
+  await client.query('begin');
+  await first.publish(orderOf(message), { tx: client, messageId: message.message_id });
+  const leftAt = performance.now();
+  await client.query('commit');
+  return leftAt;
+}
+
+export async function insertIntoOutbox({ client }: RunningService, message: BenchMessage) {
+  const { message_id, event_data, stream_id } = message;
+  const leftAt = performance.now();
+  await client.query(
+    `insert into wh_outbox (message_id, destination, event_type, event_data, stream_id) values ($1, $2, $2, $3, $4)`,
+    [message_id, OrderPlaced.type, event_data, stream_id],
+  );
+  return leftAt;
+}
+
+export async function insertIntoInbox({ client }: RunningService, message: BenchMessage) {
+  const { message_id, event_data, stream_id } = message;
+  const leftAt = performance.now();
+  await client.query(
+    `insert into wh_inbox (message_id, handler_name, event_type, event_data, stream_id) values ($1, $2, $2, $3, $4)`,
+    [message_id, OrderPlaced.type, event_data, stream_id],
+  );
+  return leftAt;
+}
+
+/** The pause is of random length: where only the poll finds the message, it must not come in step with it. */
+async function untilQuiet({ client }: RunningService, listens: boolean): Promise<void> {
+  for (;;) {
+    await pause(40 + Math.random() * (listens ? 50 : pollIntervalMs));
+    const { rows } = await client.query<{ left: boolean; sleeps: boolean }>(
+      `select exists (select from wh_outbox) or exists (select from wh_inbox) as left, wh_sleeper() is not null as sleeps`,
+    );
+    const [now] = rows;
+    if (now?.left === false && (now.sleeps || !listens)) return;
+  }
+}

@@ -1,0 +1,47 @@
+// One message at a time to somebody who sleeps. In: those who are to be woken, in turns (A B, B A, …), so that what the machine does
+// elsewhere meets all of them. Out: for each, how long its messages waited for their handler. One process, its monotonic clock.
+
+export interface Passage {
+  /** From the moment when the answer to the commit is there, to the start of the handler. */
+  readonly fromAnswerMs: number;
+  /** The same, from the moment when the commit left. */
+  readonly fromCommitMs: number;
+}
+
+export interface Sleeper {
+  /** Resolves when nothing is left and it is asleep again. */
+  untilQuiet(): Promise<void>;
+  /** Commits one message, and resolves when its handler has started. */
+  wake(): Promise<Passage>;
+  close(): Promise<void>;
+}
+
+export async function wakeInTurns(
+  sleepers: readonly Sleeper[],
+  { count, warmUp }: { readonly count: number; readonly warmUp: number },
+): Promise<Passage[][]> {
+  const passages: Passage[][] = sleepers.map(() => []);
+  for (let round = -warmUp; round < count; round++) {
+    const order = [...sleepers.entries()];
+    if (round % 2 !== 0) order.reverse();
+    for (const [i, sleeper] of order) {
+      await sleeper.untilQuiet();
+      const passage = await sleeper.wake();
+      if (round >= 0) passages[i]?.push(passage);
+    }
+  }
+  return passages;
+}
+
+/** Of what is emitted as 'started', with an id and the time, by the handler that is woken by a commit. */
+export async function passageOf(
+  started: Promise<unknown[]>,
+  messageId: string,
+  commit: () => Promise<number>,
+): Promise<Passage> {
+  const leftAt = await commit();
+  const answeredAt = performance.now();
+  const [handledId, startedAt] = (await started) as [string, number];
+  if (handledId !== messageId) throw new Error(`handled ${handledId} instead`);
+  return { fromAnswerMs: startedAt - answeredAt, fromCommitMs: startedAt - leftAt };
+}
