@@ -75,7 +75,8 @@ async function functionTime(client: pg.Client): Promise<number> {
   const { rows } = await client.query<{ total: number }>(
     `select total_time as total from pg_stat_user_functions where funcname = 'process_work_batch'`,
   );
-  return rows[0]?.total ?? 0;
+  if (rows[0] === undefined) throw new Error('the server counted no call of process_work_batch');
+  return rows[0].total;
 }
 
 function described(written: readonly [table: string, rows: number][]): string {
