@@ -19,16 +19,19 @@ export interface ServiceSettings {
   /** One row in the transaction of its message; or nothing, and no transaction either. */
   readonly effect: boolean;
   readonly messagesPerCycle: number;
+  /** How many batches are sent without waiting for each other. Default: 1, and then next to nothing ever waits for a fast handler. */
+  readonly batchesAtOnce?: number;
   readonly options?: () => Partial<WhizbangOptions>;
 }
 
 export async function openWhizbangService(server: BenchServer, settings: ServiceSettings): Promise<Runner> {
-  const { name, kind, streams, effect, messagesPerCycle, options } = settings;
+  const { name, kind, streams, effect, messagesPerCycle, batchesAtOnce = 1, options } = settings;
   const order = new StreamOrder(streams === 'own' ? 1 : streams);
   const load = await SteadyLoad.open(server, messageSource(streams), {
     kind,
     transactional: effect,
     mostUnderWay: messagesPerCycle,
+    batchesAtOnce,
     ...(options === undefined ? {} : { options }),
     onHandled: (messageId, { orderId: streamId, number }: Order, tx) => {
       if (tx !== undefined) return writeEffect((...sql) => tx.query(...sql), { messageId, streamId, number });

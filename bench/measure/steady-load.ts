@@ -10,6 +10,8 @@ const batchSize = 100;
 export interface SteadyLoadOptions extends Omit<ServiceOptions, 'onHandled'> {
   /** Default: 2 000. */
   readonly mostUnderWay?: number;
+  /** How many batches are sent without waiting for each other. Default: 1. */
+  readonly batchesAtOnce?: number;
   /** The rest of the handler. */
   readonly onHandled?: ServiceOptions['onHandled'];
 }
@@ -18,20 +20,27 @@ export class SteadyLoad {
   readonly service: RunningService;
   readonly #nextBatch: NextBatch;
   readonly #mostUnderWay: number;
+  readonly #batchesAtOnce: number;
   readonly #handled: Tally;
   #sent = 0;
 
-  private constructor(service: RunningService, nextBatch: NextBatch, mostUnderWay: number, handled: Tally) {
+  private constructor(
+    service: RunningService,
+    nextBatch: NextBatch,
+    { mostUnderWay = 2_000, batchesAtOnce = 1 }: SteadyLoadOptions,
+    handled: Tally,
+  ) {
     this.service = service;
     this.#nextBatch = nextBatch;
     this.#mostUnderWay = mostUnderWay;
+    this.#batchesAtOnce = batchesAtOnce;
     this.#handled = handled;
   }
 
   static async open(
     server: BenchServer,
     nextBatch: NextBatch,
-    { mostUnderWay = 2_000, onHandled, ...options }: SteadyLoadOptions,
+    { onHandled, ...options }: SteadyLoadOptions,
   ): Promise<SteadyLoad> {
     const handled = new Tally();
     const service = await RunningService.open(server, {
@@ -41,16 +50,20 @@ export class SteadyLoad {
         return onHandled?.(...message);
       },
     });
-    return new SteadyLoad(service, nextBatch, mostUnderWay, handled);
+    return new SteadyLoad(service, nextBatch, options, handled);
   }
 
   /** Takes so many messages through, and resolves when they are completed as well. */
   async take(count: number): Promise<number> {
     const goal = this.#sent + count;
     while (this.#sent < goal) {
-      const batch = this.#nextBatch(Math.min(batchSize, goal - this.#sent));
-      this.#sent += batch.length;
-      await this.service.send(batch);
+      const sending: Promise<void>[] = [];
+      while (this.#sent < goal && sending.length < this.#batchesAtOnce) {
+        const batch = this.#nextBatch(Math.min(batchSize, goal - this.#sent));
+        this.#sent += batch.length;
+        sending.push(this.service.send(batch));
+      }
+      await Promise.all(sending);
       await this.#handled.reaches(this.#sent - this.#mostUnderWay);
     }
     await this.#handled.reaches(goal);

@@ -86,6 +86,7 @@ const contests: readonly Contest[] = [
     rounds: 3,
     contenders: {
       commands: whizbang({ kind: 'command' }),
+      piled: whizbang({ kind: 'command', batchesAtOnce: 30 }),
       own: whizbang({ kind: 'command', streams: 'own' }),
       inProcess: whizbang({ kind: 'command', options: () => ({ transport: inProcessTransport() }) }),
       named: (context) =>
@@ -97,6 +98,7 @@ const contests: readonly Contest[] = [
         }),
     },
     lines: [
+      { setting: 'commands, 30 batches sent at once, against one by one', ours: 'piled', peer: 'commands' },
       { setting: 'commands with own streams, against 200 streams', ours: 'own', peer: 'commands' },
       { setting: 'commands in-process, against by PostgreSQL', ours: 'inProcess', peer: 'commands' },
       {
