@@ -28,10 +28,11 @@ export async function runSchedule(
   connections: Connections,
   seed: number,
   steps: readonly Step[],
+  { takesAll = false } = {},
 ): Promise<void> {
   const random = new Random(seed ^ 0x5eed);
   const streams = Array.from({ length: 4 }, () => random.uuid());
-  const world = new World(connections);
+  const world = new World(connections, takesAll);
   for (let i = 0; i < 3; i++) world.join(random.uuid());
   let at = 0;
   try {

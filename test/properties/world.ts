@@ -53,7 +53,11 @@ export class World {
   /** Whether nothing has happened since the snapshot. */
   private isFresh = false;
 
-  constructor(private readonly connections: Connections) {}
+  /** `takesAll`: a call that asks for anything gets all there is, so that nobody has to choose. */
+  constructor(
+    private readonly connections: Connections,
+    private readonly takesAll = false,
+  ) {}
 
   join(id: string): Worker {
     const connection = this.connections.workers[this.workers.length % 3] as pg.Client;
@@ -70,6 +74,10 @@ export class World {
 
   /** One call, judged by the model. With `isLost` its answer does not reach the worker, which knows of nothing it was handed. */
   async call(worker: Worker, call: BatchCall, isAnswerLost = false): Promise<void> {
+    if (this.takesAll) {
+      for (const lane of ['outbox', 'inbox'] as const) if (call.room[lane] > 0) call.room[lane] = 1000;
+      call.maxPartitions = null;
+    }
     let rows: WorkRow[];
     try {
       rows = await worker.instance.call(parametersOf(call));
