@@ -18,16 +18,20 @@ begin
     return row(p_received, p_messages)::wh_routed;
   end if;
   v_waiting := wh_waiting_in_outbox(array(select distinct m.stream_id from unnest(p_messages) m where m.stream_id is not null));
+  -- Numbered anew: how many there is room for is counted by it.
   select
-    array_agg((n.ord + v_last, n.message_id, n.event_type, n.event_type, n.event_data, n.metadata, n.scope, n.stream_id, n.is_event,
-      n.scheduled_for, n.expected_version, n.stream_key, n.partition_number, null)::wh_new_message order by n.ord) filter (where not n.leaves),
-    array_agg((n.ord, n.message_id, n.target, n.event_type, n.event_data, n.metadata, n.scope, n.stream_id, n.is_event,
-      n.scheduled_for, n.expected_version, n.stream_key, n.partition_number, null)::wh_new_message order by n.ord) filter (where n.leaves)
+    array_agg((n.place + v_last, n.message_id, n.event_type, n.event_type, n.event_data, n.metadata, n.scope, n.stream_id, n.is_event,
+      n.scheduled_for, n.expected_version, n.stream_key, n.partition_number, null)::wh_new_message order by n.place) filter (where not n.leaves),
+    array_agg((n.place, n.message_id, n.target, n.event_type, n.event_data, n.metadata, n.scope, n.stream_id, n.is_event,
+      n.scheduled_for, n.expected_version, n.stream_key, n.partition_number, null)::wh_new_message order by n.place) filter (where n.leaves)
   into r.own, r.leaving
   from (
-    select m.*, bool_or(m.target <> all(v_addresses) or m.stream_key = any(v_waiting)) over (partition by m.stream_key order by m.ord) as leaves
-    from unnest(p_messages) m
-    where m.message_id <> all(array(select x.message_id from unnest(p_received) x))
+    select l.*, row_number() over (partition by l.leaves order by l.ord) as place
+    from (
+      select m.*, bool_or(m.target <> all(v_addresses) or m.stream_key = any(v_waiting)) over (partition by m.stream_key order by m.ord) as leaves
+      from unnest(p_messages) m
+      where m.message_id <> all(array(select x.message_id from unnest(p_received) x))
+    ) l
   ) n;
   return row(p_received || coalesce(r.own, '{}'), coalesce(r.leaving, '{}'))::wh_routed;
 end

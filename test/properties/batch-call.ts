@@ -1,6 +1,6 @@
 // One call of process_work_batch as data: what the model judges by, and the SQL parameters made from it.
 // Called by the steps, which fill it in, and by the world, which sends it. It decides nothing.
-import { inbox, type Lane, type NewMessage, outbox, type Parameters } from '../support/work.js';
+import { Flags, inbox, type Lane, type NewMessage, outbox, type Parameters } from '../support/work.js';
 
 export type LaneName = 'outbox' | 'inbox';
 export const laneOf: Readonly<Record<LaneName, Lane>> = { outbox, inbox };
@@ -19,7 +19,10 @@ export type Report = { readonly lane: LaneName; readonly id: string } & (
 );
 
 export interface Stored {
+  /** Where it is to end up. */
   readonly lane: LaneName;
+  /** It is sent to the service itself, as a new message of the outbox, and the call decides where it goes. */
+  readonly isToItself?: boolean;
   readonly message: NewMessage;
 }
 
@@ -63,12 +66,13 @@ export function parametersOf(call: BatchCall): Parameters {
     p_stale_threshold_seconds: call.staleSeconds,
     p_takeover_seconds: call.takeoverSeconds,
     p_max_partitions_per_instance: call.maxPartitions,
-    p_flags: call.keepsCompleted ? 4 : 0,
+    p_flags:
+      (call.keepsCompleted ? 4 : 0) | (call.stores.some(({ isToItself }) => isToItself) ? Flags.Direct : 0),
   };
   for (const name of ['outbox', 'inbox'] as const) {
     const lane = laneOf[name];
     const reports = call.reports.filter((report) => report.lane === name);
-    const stores = call.stores.filter((stored) => stored.lane === name);
+    const stores = call.stores.filter(({ lane, isToItself }) => (isToItself ? 'outbox' : lane) === name);
     const completions = reports.filter((report) => report.kind === 'complete');
     const failures = reports.filter((report) => report.kind === 'retry' || report.kind === 'bury');
     const renewals = reports.filter((report) => report.kind === 'renew');

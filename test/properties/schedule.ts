@@ -32,6 +32,9 @@ export async function runSchedule(
 ): Promise<void> {
   const random = new Random(seed ^ 0x5eed);
   const streams = Array.from({ length: 4 }, () => random.uuid());
+  await connections.observer.query(
+    `insert into wh_subscriptions (address, instance_id) values ('orders', gen_random_uuid())`,
+  );
   const world = new World(connections, takesAll);
   for (let i = 0; i < 3; i++) world.join(random.uuid());
   let at = 0;

@@ -16,6 +16,7 @@ import type { Item, Worker, World } from './world.js';
 const weights = {
   store: 14,
   'plain insert': 13,
+  'send to itself': 10,
   'store in an open transaction': 4,
   'end transaction': 7,
   claim: 14,
@@ -74,7 +75,8 @@ export async function perform(world: World, step: Step, streams: readonly string
   if (step.kind === 'renew') renew(random, call, [...worker.memory, ...random.some(worker.past, 0.1)]);
   if (step.kind === 'store' || step.kind === 'mixed') store(world, random, call, streams);
   if (step.kind === 'settle' && random.chance(0.4)) store(world, random, call, streams);
-  if (step.kind === 'store' && random.chance(0.7)) claim(random, call);
+  if (step.kind === 'send to itself') sendToItself(world, random, call, streams);
+  if ((step.kind === 'store' || step.kind === 'send to itself') && random.chance(0.7)) claim(random, call);
   call.keepsCompleted = random.chance(0.1);
   if (step.kind === 'lost answer') return resend(world, random, worker, call);
   await world.call(worker, call);
@@ -151,6 +153,19 @@ function store(world: World, random: Random, call: BatchCall, streams: readonly 
       });
   }
   for (const { message } of call.stores) expectVersion(world, random, call, message);
+}
+
+/** It goes to the inbox, unless something of its stream waits in the outbox. */
+function sendToItself(world: World, random: Random, call: BatchCall, streams: readonly string[]): void {
+  const { messages, streams: rows } = world.snapshot;
+  const waits = (key: string) =>
+    messages.some(({ lane, stream_key }) => lane === 'outbox' && stream_key === key) ||
+    rows.some(({ lane, stream_id }) => lane === 'outbox' && stream_id === key);
+  for (let left = 1 + random.below(3); left > 0; left--) {
+    const message = newMessage(world, random, streams);
+    const lane = waits(message.stream_id ?? message.message_id) ? 'outbox' : 'inbox';
+    call.stores.push({ lane, message, isToItself: true });
+  }
 }
 
 function sendAgain(call: BatchCall, { lane, message }: Stored): void {

@@ -101,7 +101,9 @@ export class World {
       })),
     );
     this.sent.push(
-      ...call.stores.filter(({ message }) => stored.some(({ id }) => id === message.message_id)),
+      ...call.stores.filter(
+        ({ message, isToItself }) => !isToItself && stored.some(({ id }) => id === message.message_id),
+      ),
     );
   }
 
@@ -200,7 +202,8 @@ export class World {
     for (const transaction of [...this.open]) await this.end(transaction, false);
     await this.connections.observer.query(`
       delete from wh_outbox; delete from wh_inbox; delete from wh_active_streams; delete from wh_service_instances;
-      delete from wh_message_deduplication; delete from wh_dead_letters; delete from wh_event_store; delete from wh_event_streams;`);
+      delete from wh_message_deduplication; delete from wh_dead_letters; delete from wh_event_store; delete from wh_event_streams;
+      delete from wh_subscriptions;`);
   }
 
   async look(): Promise<void> {

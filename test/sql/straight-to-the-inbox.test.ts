@@ -154,6 +154,13 @@ describe('What is sent straight to the inbox', () => {
     );
   });
 
+  it('is handed out as far as there is room for it, whatever is sent with it that leaves', async () => {
+    const leaving = to('news', message(), message());
+    const own = to('shop', message(), message());
+    const rows = await call([...leaving, ...own], { p_max_inbox_items: 2, p_max_outbox_items: 2 });
+    expect(ids(rows).sort()).toEqual(ids([...leaving, ...own]).sort());
+  });
+
   it('stays in the outbox without the flag', async () => {
     const sent = to('shop', message());
     expect(await call(sent, { p_flags: 0 })).toMatchObject([{ source: 'outbox' }]);
