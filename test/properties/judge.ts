@@ -36,7 +36,11 @@ export function judgeCall(
   const held = model
     .unfinished()
     .filter(
-      (message) => model.isHeld(message) || model.mayBeKept(message) || model.locked.has(streamOf(message)),
+      (message) =>
+        model.isHeld(message) ||
+        model.mayBeKept(message) ||
+        model.locked.has(streamOf(message)) ||
+        model.perhapsLocked.has(streamOf(message)),
     );
   const handedOut = items.map((item) => model.handOut(call, item, reported));
   model.checkOrder(call, handedOut);

@@ -52,6 +52,8 @@ export class Model {
   private readonly takers: Record<LaneName, Set<string>> = { outbox: new Set(), inbox: new Set() };
   /** Streams on which a handler has reported in a transaction that is still open. */
   readonly locked = new Set<string>();
+  /** Those that it has reported on and does not hold: it may have looked at their rows under a lock. */
+  readonly perhapsLocked = new Set<string>();
   /** The database's clock at the last look, and what the schedule has let pass, in ms. */
   clock = 0;
   passed = 0;

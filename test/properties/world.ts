@@ -117,13 +117,17 @@ export class World {
     commits: boolean,
     meanwhile: () => Promise<void>,
   ): Promise<void> {
-    const streams = call.reports.map(({ lane, id }) => `${lane} ${this.model.find(lane, id)?.key}`);
     if (this.model.isStale(worker.id, call)) return; // who is removed meanwhile is for other steps
     const client = await this.begin();
     const rows = await worker.instance.over(client).call(parametersOf(call));
-    for (const stream of streams) this.model.locked.add(stream);
+    for (const { lane, id } of call.reports) {
+      const isLost = rows.some(({ source, message_id }) => source === lane && message_id === id);
+      const stream = `${lane} ${this.model.find(lane, id)?.key}`;
+      (isLost ? this.model.perhapsLocked : this.model.locked).add(stream);
+    }
     await meanwhile();
     this.model.locked.clear();
+    this.model.perhapsLocked.clear();
     await client.query(commits ? 'commit' : 'rollback');
     await this.look();
     if (!commits) return;
