@@ -18,6 +18,13 @@ begin
     return row(p_received, p_messages)::wh_routed;
   end if;
   v_waiting := wh_waiting_in_outbox(array(select distinct m.stream_id from unnest(p_messages) m where m.stream_id is not null));
+  if p_received = '{}' and not exists (select from unnest(p_messages) m where m.target <> all(v_addresses) or m.stream_key = any(v_waiting)) then
+    -- Mostly nothing leaves, and this takes half the time.
+    return row(array(
+      select (m.ord, m.message_id, m.event_type, m.event_type, m.event_data, m.metadata, m.scope, m.stream_id, m.is_event,
+        m.scheduled_for, m.expected_version, m.stream_key, m.partition_number, null)::wh_new_message
+      from unnest(p_messages) m order by m.ord), '{}')::wh_routed;
+  end if;
   -- Numbered anew: how many there is room for is counted by it.
   select
     array_agg((n.place + v_last, n.message_id, n.event_type, n.event_type, n.event_data, n.metadata, n.scope, n.stream_id, n.is_event,

@@ -37,15 +37,15 @@ export function toMetadata(envelope: Envelope): EnvelopeMetadata {
 export function readMetadata(metadata: unknown): Partial<EnvelopeMetadata> {
   const given = isObject(metadata) ? metadata : {};
   const { kind, correlationId, causationId, hops, traceparent, tracestate, schemaVersion } = given;
-  return {
-    ...((kind === 'event' || kind === 'command') && { kind }),
-    ...(isText(correlationId) && { correlationId }),
-    ...((isText(causationId) || causationId === null) && { causationId }),
-    ...(Array.isArray(hops) && { hops: hops.flatMap(readHop).slice(-mostHops) }),
-    ...(isText(traceparent) && parseTraceparent(traceparent) !== undefined && { traceparent }),
-    ...(isText(tracestate) && { tracestate }),
-    ...(isVersion(schemaVersion) && { schemaVersion }),
-  };
+  const read: { -readonly [Key in keyof EnvelopeMetadata]?: EnvelopeMetadata[Key] } = {};
+  if (kind === 'event' || kind === 'command') read.kind = kind;
+  if (isText(correlationId)) read.correlationId = correlationId;
+  if (isText(causationId) || causationId === null) read.causationId = causationId;
+  if (Array.isArray(hops)) read.hops = hops.flatMap(readHop).slice(-mostHops);
+  if (isText(traceparent) && parseTraceparent(traceparent) !== undefined) read.traceparent = traceparent;
+  if (isText(tracestate)) read.tracestate = tracestate;
+  if (isVersion(schemaVersion)) read.schemaVersion = schemaVersion;
+  return read;
 }
 
 /** The envelope of a row. The payload is the stored JSON, unless a validated one is given. */
@@ -60,7 +60,15 @@ export function envelopeOf(
   definition: Described,
   payload: unknown = row.eventData,
 ): Envelope {
-  const metadata = readMetadata(row.metadata);
+  return envelopeWith(row, definition, payload, readMetadata(row.metadata));
+}
+
+function envelopeWith<Payload>(
+  row: EnvelopeRow,
+  definition: Described,
+  payload: Payload,
+  metadata: Partial<EnvelopeMetadata>,
+): Envelope<Payload> {
   return {
     messageId: row.messageId,
     type: definition.type,
@@ -83,8 +91,9 @@ export async function readEnvelope<Output>(
   row: EnvelopeRow,
   definition: MessageDefinition<MessageKind, never, Output, unknown>,
 ): Promise<Envelope<Output>> {
-  const { schemaVersion = 1 } = readMetadata(row.metadata);
-  return envelopeOf(row, definition, await readPayload(definition, row.eventData, schemaVersion));
+  const metadata = readMetadata(row.metadata);
+  const payload = await readPayload(definition, row.eventData, metadata.schemaVersion ?? 1);
+  return envelopeWith(row, definition, payload, metadata);
 }
 
 function readHop(hop: unknown): Hop[] {

@@ -64,6 +64,9 @@ export function assemble<Tx>(
   const { service, schema = 'public', logger = consoleLogger, receptors = [] } = options;
   const registry = new ReceptorRegistry<Tx>(receptors);
   const defaultRetry = resolveRetryPolicy('createWhizbang', options.retry ?? {});
+  const policies = new Map(
+    receptors.map((receptor) => [receptor, resolveRetryPolicy(receptor.name, receptor.retry, defaultRetry)]),
+  );
   const database = openDatabase(options, settings.concurrency);
   const { pool } = database;
   const transport = options.transport ?? postgresTransport();
@@ -145,8 +148,7 @@ export function assemble<Tx>(
     registry,
     transaction,
     transport,
-    retryPolicyOf: (receptor) =>
-      receptor === undefined ? defaultRetry : resolveRetryPolicy(receptor.name, receptor.retry, defaultRetry),
+    retryPolicyOf: (receptor) => (receptor === undefined ? undefined : policies.get(receptor)) ?? defaultRetry,
   };
 }
 
