@@ -4,11 +4,11 @@
 // of its stream that did not succeed: that, and all that waits behind it, goes back to the database, which hands it
 // out again in order.
 import { WhizbangError } from '../errors.js';
-import { consoleLogger } from '../logger.js';
 import type { MessageId } from '../message.js';
 import { orderedStreamProcessorOptions, resolveOptions } from '../options.js';
 import { type Held, HeldStreams, type OrderedItem } from './held-streams.js';
 import type { ItemOutcome } from './item-outcome.js';
+import { type Batch, leave, OutcomeNotices } from './outcome-notices.js';
 
 export type { OrderedItem } from './held-streams.js';
 export type { ItemOutcome } from './item-outcome.js';
@@ -29,27 +29,14 @@ export interface OrderedStreamProcessorOptions<Item extends OrderedItem> {
   readonly onError?: ((error: unknown, item: Item) => void) | undefined;
 }
 
-/** What one call of `process` waits for. */
-interface Batch {
-  left: number;
-  readonly done: () => void;
-}
-
-interface Notice<Item> {
-  readonly item: Item;
-  readonly tell: () => void;
-  readonly batch: Batch | undefined;
-}
-
 /** Runs items side by side, those of one stream one at a time and in order. */
 export class OrderedStreamProcessor<Item extends OrderedItem> {
   readonly #limit: number;
-  readonly #callbacks: Omit<OrderedStreamProcessorOptions<Item>, 'maxConcurrentStreams'>;
+  readonly #run: OrderedStreamProcessorOptions<Item>['run'];
+  readonly #notices: OutcomeNotices<Item>;
   readonly #streams = new HeldStreams<Item>();
   /** Also those whose lease was lost, until they return. */
   readonly #running = new Map<Held<Item>, AbortController>();
-  readonly #batches = new Map<Held<Item>, Batch>();
-  #notices: Notice<Item>[] = [];
   #isAdvancing = false;
   #idleWaiters: (() => void)[] = [];
 
@@ -60,7 +47,8 @@ export class OrderedStreamProcessor<Item extends OrderedItem> {
       orderedStreamProcessorOptions,
       numbers,
     ).maxConcurrentStreams;
-    this.#callbacks = { run, onOutcome, onError };
+    this.#run = run;
+    this.#notices = new OutcomeNotices({ onOutcome, onError });
   }
 
   /** What is leased to us and in memory: queued or running, without what was forgotten. */
@@ -119,10 +107,10 @@ export class OrderedStreamProcessor<Item extends OrderedItem> {
     );
     const interrupted = named.filter((held) => this.#running.has(held));
     const dropped = named.flatMap((held) => this.#streams.dropFrom(held));
-    this.#conclude([...interrupted, ...dropped], { kind: 'forgotten' });
+    this.#notices.conclude([...interrupted, ...dropped], { kind: 'forgotten' });
     for (const held of interrupted) {
       this.#streams.drop(held);
-      this.#conclude(this.#streams.dropQueuedOf(held), { kind: 'released' });
+      this.#notices.conclude(this.#streams.dropQueuedOf(held), { kind: 'released' });
     }
     for (const held of interrupted) this.#running.get(held)?.abort(leaseLost(held.item));
     this.#advance();
@@ -131,7 +119,7 @@ export class OrderedStreamProcessor<Item extends OrderedItem> {
 
   /** Gives back everything that was not started. What runs goes on. */
   releaseQueued(): void {
-    this.#conclude(this.#streams.dropAllQueued(), { kind: 'released' });
+    this.#notices.conclude(this.#streams.dropAllQueued(), { kind: 'released' });
     this.#advance();
   }
 
@@ -154,9 +142,7 @@ export class OrderedStreamProcessor<Item extends OrderedItem> {
     const known = this.#streams.get(item.messageId);
     if (known && !this.#meetAgain(known, item)) return;
     const held = known ?? this.#streams.add(item);
-    if (!batch) return;
-    this.#batches.set(held, batch);
-    batch.left++;
+    if (batch) this.#notices.join(held, batch);
   }
 
   /**
@@ -168,71 +154,32 @@ export class OrderedStreamProcessor<Item extends OrderedItem> {
    */
   #meetAgain(known: Held<Item>, item: Item): boolean {
     const isQueued = !this.#running.has(known);
-    const error = handedOutAgain(item, isQueued ? 'queued' : 'running');
-    this.#notices.push({ item, tell: () => this.#tellError(error, item), batch: undefined });
+    this.#notices.fail(item, handedOutAgain(item, isQueued ? 'queued' : 'running'));
     if (!isQueued) return false;
     known.item = item;
-    leave(this.#leaveBatch(known));
+    this.#notices.leave(known);
     return true;
   }
 
   #releaseBatch(items: readonly Item[], batch: Batch): void {
     for (const { messageId } of items) {
       const held = this.#streams.get(messageId);
-      if (held && this.#batches.get(held) === batch) {
-        this.#conclude(this.#streams.dropFrom(held), { kind: 'released' });
+      if (held && this.#notices.isOf(held, batch)) {
+        this.#notices.conclude(this.#streams.dropFrom(held), { kind: 'released' });
       }
     }
     this.#advance();
-  }
-
-  #conclude(concluded: readonly Held<Item>[], outcome: ItemOutcome): void {
-    for (const held of concluded) {
-      const { item } = held;
-      const tell = () => this.#callbacks.onOutcome(item, outcome);
-      this.#notices.push({ item, tell, batch: this.#leaveBatch(held) });
-    }
-  }
-
-  #leaveBatch(held: Held<Item>): Batch | undefined {
-    const batch = this.#batches.get(held);
-    if (batch) this.#batches.delete(held);
-    return batch;
   }
 
   /** Tells first and starts then, in a loop and not by recursion, however deep inside a callback it was called. */
   #advance(): void {
     if (this.#isAdvancing) return;
     this.#isAdvancing = true;
-    do this.#tell();
+    do this.#notices.tell();
     while (this.#startNext());
     this.#isAdvancing = false;
     if (!this.#isIdle) return;
     for (const resolve of this.#idleWaiters.splice(0)) resolve();
-  }
-
-  #tell(): void {
-    // Callbacks may add to the list while it is gone through.
-    for (const { item, tell, batch } of this.#notices) {
-      try {
-        tell();
-      } catch (error) {
-        this.#tellError(error, item);
-      }
-      leave(batch);
-    }
-    if (this.#notices.length > 0) this.#notices = [];
-  }
-
-  #tellError(error: unknown, item: Item): void {
-    const { messageId } = item;
-    try {
-      if (this.#callbacks.onError) this.#callbacks.onError(error, item);
-      else
-        consoleLogger.error({ error, messageId }, 'The outcome of a message was not taken as it should be');
-    } catch (worse) {
-      consoleLogger.error({ error: worse, messageId }, 'onError threw');
-    }
   }
 
   #startNext(): boolean {
@@ -241,7 +188,7 @@ export class OrderedStreamProcessor<Item extends OrderedItem> {
     if (!held) return false;
     const abort = new AbortController();
     this.#running.set(held, abort);
-    new Promise<ItemOutcome>((resolve) => resolve(this.#callbacks.run(held.item, abort.signal))).then(
+    new Promise<ItemOutcome>((resolve) => resolve(this.#run(held.item, abort.signal))).then(
       (outcome) => this.#returned(held, outcome),
       (error: unknown) => this.#returned(held, { kind: 'failed', completedStatus: 0, error }),
     );
@@ -252,17 +199,13 @@ export class OrderedStreamProcessor<Item extends OrderedItem> {
     this.#running.delete(held);
     if (this.#streams.isHeld(held)) {
       this.#streams.drop(held);
-      this.#conclude([held], outcome);
+      this.#notices.conclude([held], outcome);
       const goesOn = outcome.kind === 'completed' || outcome.kind === 'settled';
-      if (!goesOn) this.#conclude(this.#streams.dropQueuedOf(held), { kind: 'released' });
+      if (!goesOn) this.#notices.conclude(this.#streams.dropQueuedOf(held), { kind: 'released' });
     }
     this.#streams.free(held);
     this.#advance();
   }
-}
-
-function leave(batch: Batch | undefined): void {
-  if (batch && --batch.left === 0) batch.done();
 }
 
 function leaseLost({ messageId, streamId }: OrderedItem): WhizbangError {
