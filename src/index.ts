@@ -121,4 +121,6 @@ export {
   type OrderedItem,
   OrderedStreamProcessor,
   type OrderedStreamProcessorOptions,
+  type RunTogether,
+  type StartedItem,
 } from './work/index.js';

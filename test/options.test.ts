@@ -100,7 +100,7 @@ const known: Record<string, () => Promise<string[]> | string[]> = {
     'coordinator',
   ],
   // It takes its callbacks out before it looks at the names.
-  OrderedStreamProcessor: () => ['run', 'onOutcome', 'onError', 'maxConcurrentStreams'],
+  OrderedStreamProcessor: () => ['run', 'onOutcome', 'onError', 'together', 'maxConcurrentStreams'],
   WorkCoordinator: () =>
     namesIn(refusalOf(() => new WorkCoordinator({ pool, instance: { serviceName: 'test' }, ...colour }))),
 };

@@ -14,6 +14,8 @@ export {
   type OrderedItem,
   OrderedStreamProcessor,
   type OrderedStreamProcessorOptions,
+  type RunTogether,
+  type StartedItem,
 } from './ordered-stream-processor.js';
 export { poolTransaction } from './pool-transaction.js';
 export { PublisherWorker, type PublisherWorkerOptions } from './publisher-worker.js';

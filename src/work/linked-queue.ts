@@ -28,6 +28,15 @@ export class LinkedQueue<T> {
     return node;
   }
 
+  /** In front of all others. */
+  unshift(value: T): QueueNode<T> {
+    const node: QueueNode<T> = { value, before: undefined, behind: this.#first };
+    if (this.#first) this.#first.before = node;
+    else this.#last = node;
+    this.#first = node;
+    return node;
+  }
+
   shift(): T | undefined {
     const node = this.#first;
     if (node) this.cut(node, node);

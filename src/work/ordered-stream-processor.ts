@@ -1,53 +1,45 @@
 // Runs what was handed out: one message at a time within a stream, in order; streams side by side, up to a limit.
 // In: items in the order in which the database gave them. Out: one outcome for each of them, to be reported.
+// Where more waits than can run at once, and whoever made it says how, several are run as one.
 // Called by the consumer worker. It never talks to the database, never retries, and never runs a message behind one
 // of its stream that did not succeed: that, and all that waits behind it, goes back to the database, which hands it
 // out again in order.
-import { WhizbangError } from '../errors.js';
 import type { MessageId } from '../message.js';
 import { orderedStreamProcessorOptions, resolveOptions } from '../options.js';
 import { type Held, HeldStreams, type OrderedItem } from './held-streams.js';
 import type { ItemOutcome } from './item-outcome.js';
+import { handedOutAgain, leaseLost } from './lease-lost.js';
+import type { OrderedStreamProcessorOptions } from './ordered-stream-processor-options.js';
 import { type Batch, leave, OutcomeNotices } from './outcome-notices.js';
+import type { RunTogether, StartedItem } from './run-together.js';
 
 export type { OrderedItem } from './held-streams.js';
 export type { ItemOutcome } from './item-outcome.js';
-
-/** Of an OrderedStreamProcessor. */
-export interface OrderedStreamProcessorOptions<Item extends OrderedItem> {
-  /** Default: 32. */
-  readonly maxConcurrentStreams?: number | undefined;
-  /**
-   * Runs the stages that the item's status is missing. To throw is to fail with nothing done. The stream and its place
-   * under the limit are taken until the promise settles, also when the signal was aborted meanwhile: whoever wants to
-   * leave a handler behind that does not listen settles early.
-   */
-  readonly run: (item: Item, signal: AbortSignal) => Promise<ItemOutcome>;
-  /** Called exactly once for every item, before anything that was added later is started in its stream. */
-  readonly onOutcome: (item: Item, outcome: ItemOutcome) => void;
-  /** What `onOutcome` threw, and items that were added while they were held. Default: to the console. */
-  readonly onError?: ((error: unknown, item: Item) => void) | undefined;
-}
+export type { OrderedStreamProcessorOptions } from './ordered-stream-processor-options.js';
+export type { RunTogether, StartedItem } from './run-together.js';
 
 /** Runs items side by side, those of one stream one at a time and in order. */
 export class OrderedStreamProcessor<Item extends OrderedItem> {
   readonly #limit: number;
   readonly #run: OrderedStreamProcessorOptions<Item>['run'];
+  readonly #together: RunTogether<Item> | undefined;
   readonly #notices: OutcomeNotices<Item>;
   readonly #streams = new HeldStreams<Item>();
   /** Also those whose lease was lost, until they return. */
   readonly #running = new Map<Held<Item>, AbortController>();
+  #runCount = 0;
   #isAdvancing = false;
   #idleWaiters: (() => void)[] = [];
 
   constructor(options: OrderedStreamProcessorOptions<Item>) {
-    const { run, onOutcome, onError, ...numbers } = options;
+    const { run, onOutcome, onError, together, ...numbers } = options;
     this.#limit = resolveOptions(
       'OrderedStreamProcessor',
       orderedStreamProcessorOptions,
       numbers,
     ).maxConcurrentStreams;
     this.#run = run;
+    this.#together = together;
     this.#notices = new OutcomeNotices({ onOutcome, onError });
   }
 
@@ -66,7 +58,7 @@ export class OrderedStreamProcessor<Item extends OrderedItem> {
 
   /** How many runs have not returned, also of items that were forgotten. */
   get runningCount(): number {
-    return this.#running.size;
+    return this.#runCount;
   }
 
   /** Items of one stream are run in the order in which they are added. */
@@ -110,7 +102,7 @@ export class OrderedStreamProcessor<Item extends OrderedItem> {
     this.#notices.conclude([...interrupted, ...dropped], { kind: 'forgotten' });
     for (const held of interrupted) {
       this.#streams.drop(held);
-      this.#notices.conclude(this.#streams.dropQueuedOf(held), { kind: 'released' });
+      this.#notices.conclude(this.#streams.dropQueuedOf(held), released);
     }
     for (const held of interrupted) this.#running.get(held)?.abort(leaseLost(held.item));
     this.#advance();
@@ -119,7 +111,7 @@ export class OrderedStreamProcessor<Item extends OrderedItem> {
 
   /** Gives back everything that was not started. What runs goes on. */
   releaseQueued(): void {
-    this.#notices.conclude(this.#streams.dropAllQueued(), { kind: 'released' });
+    this.#notices.conclude(this.#streams.dropAllQueued(), released);
     this.#advance();
   }
 
@@ -135,7 +127,7 @@ export class OrderedStreamProcessor<Item extends OrderedItem> {
   }
 
   get #isIdle(): boolean {
-    return this.#streams.size === 0 && this.#running.size === 0;
+    return this.#streams.size === 0 && this.#runCount === 0;
   }
 
   #take(item: Item, batch: Batch | undefined): void {
@@ -165,7 +157,7 @@ export class OrderedStreamProcessor<Item extends OrderedItem> {
     for (const { messageId } of items) {
       const held = this.#streams.get(messageId);
       if (held && this.#notices.isOf(held, batch)) {
-        this.#notices.conclude(this.#streams.dropFrom(held), { kind: 'released' });
+        this.#notices.conclude(this.#streams.dropFrom(held), released);
       }
     }
     this.#advance();
@@ -183,42 +175,87 @@ export class OrderedStreamProcessor<Item extends OrderedItem> {
   }
 
   #startNext(): boolean {
-    if (this.#running.size >= this.#limit) return false;
+    if (this.#runCount >= this.#limit) return false;
+    const size = this.#groupSize();
     const held = this.#streams.next();
     if (!held) return false;
-    const abort = new AbortController();
-    this.#running.set(held, abort);
-    new Promise<ItemOutcome>((resolve) => resolve(this.#run(held.item, abort.signal))).then(
-      (outcome) => this.#returned(held, outcome),
-      (error: unknown) => this.#returned(held, { kind: 'failed', completedStatus: 0, error }),
-    );
+    this.#runCount++;
+    if (size > 1 && this.#mayJoin(held)) this.#startTogether(held, size);
+    else this.#startAlone(held);
     return true;
   }
 
-  #returned(held: Held<Item>, outcome: ItemOutcome): void {
-    this.#running.delete(held);
-    if (this.#streams.isHeld(held)) {
+  /** So many that all who may run at once have the same to do. Where no more waits than can run, each is by itself. */
+  #groupSize(): number {
+    return Math.min(this.#together?.most ?? 1, Math.ceil(this.#streams.queuedCount / this.#limit));
+  }
+
+  #mayJoin(held: Held<Item>): boolean {
+    return !held.isAlone && this.#together?.mayJoin(held.item) === true;
+  }
+
+  #begin(held: Held<Item>): StartedItem<Item> {
+    const abort = new AbortController();
+    this.#running.set(held, abort);
+    return { item: held.item, signal: abort.signal };
+  }
+
+  #startAlone(held: Held<Item>): void {
+    const { item, signal } = this.#begin(held);
+    new Promise<ItemOutcome>((resolve) => resolve(this.#run(item, signal))).then(
+      (outcome) => this.#returned([held], [outcome]),
+      (error: unknown) => this.#returned([held], [{ kind: 'failed', completedStatus: 0, error }]),
+    );
+  }
+
+  #startTogether(first: Held<Item>, size: number): void {
+    const { run } = this.#together as RunTogether<Item>;
+    const group = [first];
+    let isOver = false;
+    const next = (): StartedItem<Item> | undefined => {
+      if (isOver || group.length >= size) return undefined;
+      const held = this.#streams.nextBehind(group, (each) => this.#mayJoin(each));
+      if (!held) return undefined;
+      group.push(held);
+      return this.#begin(held);
+    };
+    const returned = (outcomes: readonly (ItemOutcome | undefined)[]) => {
+      isOver = true;
+      this.#returned(group, outcomes);
+    };
+    // When it throws, each is run again by itself, and then it is known whose fault it was.
+    new Promise<readonly (ItemOutcome | undefined)[]>((resolve) =>
+      resolve(run(this.#begin(first), next)),
+    ).then(returned, () => returned([]));
+  }
+
+  /** One run has returned. What has no outcome is run by itself: next, unless one before it in its stream did not succeed. */
+  #returned(group: readonly Held<Item>[], outcomes: readonly (ItemOutcome | undefined)[]): void {
+    this.#runCount--;
+    const again: Held<Item>[] = [];
+    const stuck = new Set<Held<Item>['stream']>();
+    for (const [i, held] of group.entries()) {
+      this.#running.delete(held);
+      const outcome = outcomes[i] ?? (stuck.has(held.stream) ? released : undefined);
+      if (outcome === undefined && this.#streams.isHeld(held)) again.push(held);
+      else if (!this.#end(held, outcome ?? released)) stuck.add(held.stream);
+    }
+    this.#streams.putBack(again);
+    this.#advance();
+  }
+
+  /** Returns whether its stream goes on. */
+  #end(held: Held<Item>, outcome: ItemOutcome): boolean {
+    const goesOn = outcome.kind === 'completed' || outcome.kind === 'settled';
+    const isHeld = this.#streams.isHeld(held);
+    if (isHeld) {
       this.#streams.drop(held);
       this.#notices.conclude([held], outcome);
-      const goesOn = outcome.kind === 'completed' || outcome.kind === 'settled';
-      if (!goesOn) this.#notices.conclude(this.#streams.dropQueuedOf(held), { kind: 'released' });
+      if (!goesOn) this.#notices.conclude(this.#streams.dropQueuedOf(held), released);
     }
     this.#streams.free(held);
-    this.#advance();
+    return isHeld && goesOn;
   }
 }
 
-function leaseLost({ messageId, streamId }: OrderedItem): WhizbangError {
-  return new WhizbangError('LEASE_LOST', {
-    message: `The lease of message ${messageId} was lost while it ran`,
-    details: { messageId, streamId },
-  });
-}
-
-function handedOutAgain({ messageId, streamId }: OrderedItem, state: string): WhizbangError {
-  return new WhizbangError('LEASE_LOST', {
-    message: `Message ${messageId} was handed out again while it was ${state} here`,
-    hint: 'Its lease ended unnoticed. It is run once. Look for a blocked event loop, a stalled process or slow calls.',
-    details: { messageId, streamId },
-  });
-}
+const released: ItemOutcome = { kind: 'released' };
