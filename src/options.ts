@@ -33,6 +33,8 @@ export interface WhizbangNumbers {
   readonly concurrency?: number | undefined;
   /** How many inbox messages it holds at most. Default: 100. */
   readonly prefetch?: number | undefined;
+  /** How many messages one transaction handles at most, where more wait than `concurrency`. 1: each has its own. Default: 16. */
+  readonly groupSize?: number | undefined;
   /** How many messages go to the transport in one step. Default: 100. */
   readonly publishBatchSize?: number | undefined;
   /** How long what it claims stays with it unless renewed: what a crash costs. Default: 15. */
@@ -59,6 +61,7 @@ export interface WhizbangNumbers {
 export const whizbangOptions = {
   concurrency: { default: 8, min: 1, max: 1_000, unit: 'streams' },
   prefetch: { default: 100, min: 1, max: 10_000, unit: 'messages' },
+  groupSize: { default: 16, min: 1, max: 100, unit: 'messages' },
   publishBatchSize: { default: 100, min: 1, max: 1_000, unit: 'messages' },
   leaseSeconds: { default: 15, min: 2, max: 86_400, unit: 'seconds' },
   renewSeconds: { default: 5, min: 1, max: 28_800, unit: 'seconds', fractions: true },

@@ -71,6 +71,11 @@ export interface ReceptorOptions<Transaction extends boolean = boolean> {
    * handlers whose effects are elsewhere, or take long. Default: true.
    */
   readonly transaction?: Transaction | undefined;
+  /**
+   * True: its transaction is never shared. Where many messages wait, several are otherwise handled in one, one after the other.
+   * For handlers that set something for the transaction, keep locks that others wait for, or are slow at times. Default: false.
+   */
+  readonly alone?: boolean | undefined;
   /** Where it differs from that of the service. */
   readonly retry?: Partial<RetryPolicy> | undefined;
   /** After this its signal is aborted and it counts as failed. Default: none. */
@@ -83,6 +88,8 @@ export interface Receptor<Tx = Queryable> {
   readonly definition: MessageDefinition;
   /** False: it runs without a transaction, at least once. */
   readonly transactional: boolean;
+  /** True: it shares its transaction with no other message. */
+  readonly alone: boolean;
   /** What was set here, checked. The rest is the service's: see `resolveRetryPolicy`. */
   readonly retry: Partial<RetryPolicy>;
   readonly timeoutSeconds: number | undefined;

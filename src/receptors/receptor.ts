@@ -39,16 +39,19 @@ function makeReceptor(definition: MessageDefinition, ...rest: readonly unknown[]
     throw refusal(owner, 'handler', 'something follows the handler, which comes last');
   if (typeof handler !== 'function') throw refusal(owner, 'handler', 'there is no handler');
   const given = (options ?? {}) as Readonly<Record<string, unknown>>;
-  const { timeoutSeconds } = resolveOptions(owner, receptorOptions, given, ['name', 'transaction', 'retry']);
-  const { name = definition.type, transaction = true, retry = {} } = given;
+  const others = ['name', 'transaction', 'alone', 'retry'];
+  const { timeoutSeconds } = resolveOptions(owner, receptorOptions, given, others);
+  const { name = definition.type, transaction = true, alone = false, retry = {} } = given;
   if (!isName(name)) throw refusal(owner, 'name', 'name is not a text, or is empty');
   if (typeof transaction !== 'boolean')
     throw refusal(owner, 'transaction', 'transaction is neither true nor false');
+  if (typeof alone !== 'boolean') throw refusal(owner, 'alone', 'alone is neither true nor false');
   resolveRetryPolicy(owner, retry);
   return Object.freeze({
     name,
     definition,
     transactional: transaction,
+    alone,
     retry: Object.freeze({ ...(retry as object) }),
     timeoutSeconds,
     handle: handler as Receptor<unknown>['handle'],

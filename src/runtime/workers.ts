@@ -54,6 +54,7 @@ export interface WorkersOptions<Tx> {
   readonly events: WhizbangEmitter;
   readonly logger: Logger;
   readonly concurrency: number;
+  readonly groupSize: number;
   readonly prefetch: number;
   readonly publishBatchSize: number;
   readonly leaseSeconds: number;
@@ -110,6 +111,7 @@ export class Workers<Tx> {
       leases: leases(),
       report,
       concurrency: options.concurrency,
+      groupSize: options.groupSize,
       capacity: registry.isEmpty ? 0 : Math.max(prefetch, options.concurrency),
       failureOf: (item, error) => this.#failureOf(item, error, false),
       onRoom: () => this.#loop.wake(['inbox']),

@@ -23,6 +23,10 @@ export class BrokenConnections {
     return true;
   }
 
+  has(messageId: string): boolean {
+    return this.#times.has(messageId);
+  }
+
   forget(messageId: string): void {
     this.#times.delete(messageId);
   }

@@ -13,6 +13,8 @@ export interface ConsumerWorkerOptions<Tx> {
   readonly leases: LeaseClock;
   /** How many streams run at once. */
   readonly concurrency: number;
+  /** How many messages one transaction handles at most. */
+  readonly groupSize: number;
   /** How many items it holds at most, running and waiting. */
   readonly capacity: number;
   readonly failureOf: (item: WorkItem, error: unknown) => MessageFailure;
@@ -35,6 +37,11 @@ export class ConsumerWorker<Tx> implements Lane {
     this.#processor = new OrderedStreamProcessor<WorkItem>({
       maxConcurrentStreams: options.concurrency,
       run: (item, signal) => this.#run(item, signal),
+      together: {
+        most: options.groupSize,
+        mayJoin: (item) => options.leases.isSafe(item.messageId) && options.runner.mayShare(item),
+        run: (first, next) => options.runner.runTogether(first, next),
+      },
       onOutcome: (item, outcome) => this.#settle(item, outcome),
       onError: options.onError,
     });
@@ -94,6 +101,7 @@ export class ConsumerWorker<Tx> implements Lane {
   }
 
   abandon(): void {
+    this.#processor.releaseQueued(); // some may have been put back, to be run by themselves
     this.#processor.abortRunning(new Error('The instance stops and cannot wait any longer.'));
   }
 

@@ -19,13 +19,10 @@ export {
 } from './ordered-stream-processor.js';
 export { poolTransaction } from './pool-transaction.js';
 export { PublisherWorker, type PublisherWorkerOptions } from './publisher-worker.js';
+export { ReceptorError } from './receptor-error.js';
 export { ReceptorRecords } from './receptor-records.js';
 export { ReceptorRegistry } from './receptor-registry.js';
-export {
-  ReceptorError,
-  ReceptorRunner,
-  type ReceptorRunnerOptions,
-} from './receptor-runner.js';
+export { ReceptorRunner, type ReceptorRunnerOptions } from './receptor-runner.js';
 export { type Handling, runHandler } from './run-handler.js';
 export {
   answerMsOf,

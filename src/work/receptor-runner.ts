@@ -1,32 +1,29 @@
-// Runs the receptors of one inbox message and says what became of it.
-// In: an inbox item whose lease this instance holds. Out: an outcome, or nothing to report because the handler's own
+// Runs the receptors of an inbox message, or of several in one transaction, and says what became of each.
+// In: inbox items whose leases this instance holds. Out: an outcome, or nothing to report because the handler's own
 // transaction has completed the message. Called by the consumer worker, one message of a stream at a time.
 // A transactional receptor's writes, the messages it sends and the completion commit together; the completion is fenced, so
-// a lease that was lost rolls all of it back.
+// a lease that was lost rolls all of it back. Nobody fails for what went wrong in company: then each is run by itself.
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Queryable } from '../connection.js';
 import type { WorkCoordinator } from '../coordinator/index.js';
 import { serverErrorOf } from '../database-error.js';
 import type { Dispatcher, OutboxWriter } from '../dispatch/index.js';
 import { WhizbangError } from '../errors.js';
 import type { Logger } from '../logger.js';
-import {
-  type MessageId,
-  MessageProcessingStatus,
-  type NewOutboxMessage,
-  WorkBatchFlags,
-  type WorkItem,
-} from '../message.js';
+import { type MessageId, type NewOutboxMessage, WorkBatchFlags, type WorkItem } from '../message.js';
 import { type Envelope, readEnvelope } from '../messages/index.js';
 import type { Receptor } from '../receptors/index.js';
 import type { QueuedUnit, WorkUnit } from '../strategies/index.js';
 import { BrokenConnections, isBrokenConnection, isNoConnection } from './broken-connections.js';
 import { outageFacts } from './describe-error.js';
 import { isLeaseLost } from './lease-lost.js';
-import type { ItemOutcome } from './ordered-stream-processor.js';
+import type { ItemOutcome, StartedItem } from './ordered-stream-processor.js';
+import { failed, interruptedTooOften } from './receptor-error.js';
 import type { ReceptorRecords } from './receptor-records.js';
 import type { ReceptorRegistry } from './receptor-registry.js';
+import { handled, reportOf, type Task } from './receptor-report.js';
+import { ReceptorTransaction } from './receptor-transaction.js';
 import { runHandler } from './run-handler.js';
+import { Sharing } from './sharing.js';
 import type { RunWatched } from './transaction-watch.js';
 import { unreadableError } from './unreadable.js';
 
@@ -43,20 +40,6 @@ export interface ReceptorRunnerOptions<Tx> {
   readonly logger: Logger;
 }
 
-/** Why a message was not handled, with the receptor whose retry policy decides what comes next. */
-export class ReceptorError<Tx> {
-  readonly receptor: Receptor<Tx>;
-  readonly cause: unknown;
-  /** Trying again cannot help. */
-  readonly isFinal: boolean;
-
-  constructor(receptor: Receptor<Tx>, cause: unknown, isFinal: boolean) {
-    this.receptor = receptor;
-    this.cause = cause;
-    this.isFinal = isFinal;
-  }
-}
-
 /** What other runs have left behind. */
 interface Past {
   readonly interruptions: number;
@@ -65,14 +48,15 @@ interface Past {
 
 /** How long a message is kept for which there was no connection, before it is given back. */
 const noConnectionMs = 500;
-
-const handled = MessageProcessingStatus.ReceptorProcessed | MessageProcessingStatus.PerspectiveProcessed;
+/** No more join a transaction that has been open for so long: it has locks, and those it has handled wait for their commit. */
+const longestOpenMs = 50;
 
 export class ReceptorRunner<Tx> {
   readonly #options: ReceptorRunnerOptions<Tx>;
   /** Messages whose own transaction is about to complete them: a renewal may find them gone, which is no loss. */
   readonly settling = new Set<MessageId>();
   readonly #brokenConnections = new BrokenConnections();
+  readonly #sharing = new Sharing<Tx>();
 
   constructor(options: ReceptorRunnerOptions<Tx>) {
     this.#options = options;
@@ -92,19 +76,59 @@ export class ReceptorRunner<Tx> {
       return failed(first, interruptedTooOften(past.interruptions), true);
     }
     const missing = receptors.filter(({ name }) => !past.done.includes(name));
+    const isOneOfSeveral = receptors.length > 1;
     for (const [i, receptor] of missing.entries()) {
       const isLast = i === missing.length - 1;
       let envelope: Envelope;
       try {
-        envelope = await this.#read(item, receptor, receptors.length > 1);
+        envelope = await this.#read(item, receptor, isOneOfSeveral);
       } catch (error) {
         // A payload that does not fit its schema will not fit it next time.
         return failed(receptor, error, error instanceof WhizbangError && error.code === 'INVALID_MESSAGE');
       }
-      const outcome = await this.#runOne(item, envelope, receptor, isLast, receptors.length > 1, signal);
+      const task = { item, envelope, receptor, isLast, isOneOfSeveral, signal };
+      const outcome = receptor.transactional
+        ? await this.#runInTransaction(task)
+        : await this.#runWithout(task);
       if (outcome !== undefined) return outcome;
     }
     return missing.length === 0 ? { kind: 'completed', status: handled } : { kind: 'settled' };
+  }
+
+  /** Whether it may be handled with others, in one transaction. One that may have broken a connection is watched alone. */
+  mayShare(item: WorkItem): boolean {
+    return (
+      this.#sharing.allows(item, this.#options.registry.receptorsFor(item.destination)) &&
+      !this.#brokenConnections.has(item.messageId)
+    );
+  }
+
+  /** Handles them, as many as `next` gives, in one transaction. Undefined of one: nothing was done, and it is to be run by itself. */
+  async runTogether(
+    first: StartedItem<WorkItem>,
+    next: () => StartedItem<WorkItem> | undefined,
+  ): Promise<readonly (ItemOutcome | undefined)[]> {
+    const started = [first];
+    const firstTask = await this.#taskOf(first);
+    const transaction = this.#transaction();
+    try {
+      await transaction.run(firstTask, async () => {
+        if (transaction.openMs > longestOpenMs) return undefined;
+        const another = next();
+        if (another === undefined) return undefined;
+        started.push(another);
+        return this.#taskOf(another);
+      });
+      return started.map(() => ({ kind: 'settled' }));
+    } catch (error) {
+      if (started.length === 1) return [await this.#outcomeOf(error, firstTask, transaction)];
+      this.#options.logger.debug({ count: started.length, ...outageFacts(error) }, 'handled one by one');
+      this.#sharing.failed(
+        started.map(({ item }) => this.#onlyReceptorOf(item)),
+        transaction.openMs,
+      );
+      return Promise.all(started.map((each) => this.#outcomeInGroup(error, each, transaction)));
+    }
   }
 
   async #pastOf(item: WorkItem, receptors: readonly Receptor<Tx>[]): Promise<Past> {
@@ -122,83 +146,82 @@ export class ReceptorRunner<Tx> {
     );
   }
 
+  #onlyReceptorOf({ destination }: WorkItem): Receptor<Tx> {
+    return this.#options.registry.receptorsFor(destination)[0] as Receptor<Tx>;
+  }
+
+  async #taskOf({ item, signal }: StartedItem<WorkItem>): Promise<Task<Tx>> {
+    const receptor = this.#onlyReceptorOf(item);
+    const envelope = await this.#read(item, receptor, false);
+    return { item, envelope, receptor, isLast: true, isOneOfSeveral: false, signal };
+  }
+
   /** Undefined: it went well, and all that is to be said about it was said or queued. */
-  async #runOne(
-    item: WorkItem,
-    envelope: Envelope,
-    receptor: Receptor<Tx>,
-    isLast: boolean,
-    isOneOfSeveral: boolean,
-    signal: AbortSignal,
-  ): Promise<ItemOutcome | undefined> {
-    const { logger, queue } = this.#options;
-    const { messageId } = item;
-    const reportOf = (newOutboxMessages: readonly NewOutboxMessage[]): WorkUnit => ({
-      newOutboxMessages,
-      receptorCompletions: isOneOfSeveral
-        ? [
-            {
-              eventId: messageId,
-              receptorName: receptor.name,
-              status: MessageProcessingStatus.ReceptorProcessed,
-            },
-          ]
-        : [],
-      inboxCompletions: isLast ? [{ messageId, status: handled }] : [],
-    });
-    const step = (name: string) => logger.debug({ step: name, messageId, type: item.eventType }, 'receptor');
-    let hasBegun = !receptor.transactional;
-    let isSettled = false;
-    let thrown: { readonly error: unknown } | undefined;
+  async #runWithout(task: Task<Tx>): Promise<ItemOutcome | undefined> {
+    const { item, signal } = task;
+    const onlyWith = item.messageId;
     try {
-      if (!receptor.transactional) {
-        step('starting');
-        const messages = await this.#handle(item, envelope, receptor, undefined, signal);
-        step('handled');
-        if (isLeaseLost(signal.reason)) return { kind: 'forgotten' };
-        // One that comes late is refused, and then what was sent must not leave either: whoever has the message now sends it.
-        const { carried } = queue({
-          ...reportOf(messages.map((message) => ({ ...message, onlyWith: messageId }))),
-          renewInboxLeaseIds: isLast ? [] : [messageId],
-        });
-        // A message that PostgreSQL refuses, for its version say, is a failure of the handler that sent it.
-        if (messages.length > 0) await carried;
-        return undefined;
-      }
-      step('starting');
-      await this.#options.transaction(async (tx, watched) => {
-        isSettled = false; // whoever begins a transaction may begin another when it failed
-        try {
-          hasBegun = true;
-          step('begun');
-          const messages = await this.#handle(item, envelope, receptor, tx, watched.signal);
-          step('handled');
-          // The fence would let us through if we had lost the message and got it again meanwhile.
-          if (isLeaseLost(signal.reason)) throw signal.reason;
-          watched.refuseGivenUp();
-          this.settling.add(messageId);
-          await this.#settle(reportOf(messages), isLast ? [] : [messageId], watched.db);
-          isSettled = true;
-          step('settled');
-        } catch (error) {
-          thrown = { error };
-          throw error;
-        }
-      }, signal);
-      // A `transaction` that keeps errors to itself must not make the message pass for handled.
-      if (!isSettled) throw thrown === undefined ? notBegun() : thrown.error;
-      step('committed');
-      this.#brokenConnections.forget(messageId);
+      this.#step('starting', item);
+      const messages = await this.#handle(task, undefined, signal);
+      this.#step('handled', item);
+      if (isLeaseLost(signal.reason)) return { kind: 'forgotten' };
+      // One that comes late is refused, and then what was sent must not leave either: whoever has the message now sends it.
+      const sent = messages.map((message) => ({ ...message, onlyWith }));
+      const { carried } = this.#options.queue(reportOf([task], sent));
+      // A message that PostgreSQL refuses, for its version say, is a failure of the handler that sent it.
+      if (messages.length > 0) await carried;
       return undefined;
     } catch (error) {
-      if (isLeaseLost(error)) return { kind: 'forgotten' };
-      if (signal.aborted) return { kind: 'released' }; // there was no more time for it: no fault of the message
-      // Perhaps only the commit's answer was lost. If it was committed, the message is gone and this is refused.
-      const isUnknown = isSettled && serverErrorOf(error) === undefined;
-      return this.#notRun(item, receptor, error, { hasBegun, isUnknown, signal });
-    } finally {
-      this.settling.delete(messageId);
+      return this.#outcomeOf(error, task, { hasBegun: true, isSettled: false });
     }
+  }
+
+  /** Undefined: it is committed. */
+  async #runInTransaction(task: Task<Tx>): Promise<ItemOutcome | undefined> {
+    const transaction = this.#transaction();
+    try {
+      await transaction.run(task, async () => undefined);
+      this.#brokenConnections.forget(task.item.messageId);
+      return undefined;
+    } catch (error) {
+      return this.#outcomeOf(error, task, transaction);
+    }
+  }
+
+  #transaction(): ReceptorTransaction<Tx> {
+    return new ReceptorTransaction<Tx>({
+      ...this.#options,
+      settling: this.settling,
+      handle: (task, tx, signal) => this.#handle(task, tx, signal),
+      onStep: (step, item) => this.#step(step, item),
+    });
+  }
+
+  #step(step: string, { messageId, eventType }: WorkItem): void {
+    this.#options.logger.debug({ step, messageId, type: eventType }, 'receptor');
+  }
+
+  #outcomeOf(
+    error: unknown,
+    { item, receptor, signal }: Task<Tx>,
+    { hasBegun, isSettled }: Pick<ReceptorTransaction<Tx>, 'hasBegun' | 'isSettled'>,
+  ): Promise<ItemOutcome> | ItemOutcome {
+    if (isLeaseLost(error)) return { kind: 'forgotten' };
+    if (signal.aborted) return { kind: 'released' }; // there was no more time for it: no fault of the message
+    const isUnknown = isSettled && isUnanswered(error);
+    return this.#notRun(item, receptor, error, { hasBegun, isUnknown, signal });
+  }
+
+  /** Only its own lease, the end of its own time and an end that is not known count. For all else it is run by itself. */
+  async #outcomeInGroup(
+    error: unknown,
+    { item, signal }: StartedItem<WorkItem>,
+    { lost, isSettled }: ReceptorTransaction<Tx>,
+  ): Promise<ItemOutcome | undefined> {
+    if (isLeaseLost(signal.reason) || lost.includes(item.messageId)) return { kind: 'forgotten' };
+    if (signal.aborted) return { kind: 'released' };
+    if (!isSettled || !isUnanswered(error)) return undefined;
+    return this.#notRun(item, this.#onlyReceptorOf(item), error, { hasBegun: true, isUnknown: true, signal });
   }
 
   /**
@@ -227,9 +250,7 @@ export class ReceptorRunner<Tx> {
   }
 
   async #handle(
-    item: WorkItem,
-    envelope: Envelope,
-    receptor: Receptor<Tx>,
+    { item, envelope, receptor }: Task<Tx>,
     tx: Tx | undefined,
     signal: AbortSignal,
   ): Promise<readonly NewOutboxMessage[]> {
@@ -237,42 +258,15 @@ export class ReceptorRunner<Tx> {
     const dispatcher = this.#options.dispatcherFor(envelope, {
       store: async (messages) => void sent.push(...messages),
     });
-    await runHandler(receptor, { envelope, tx, attempt: item.attempts + 1, signal, dispatcher });
+    const begunAt = performance.now();
+    try {
+      await runHandler(receptor, { envelope, tx, attempt: item.attempts + 1, signal, dispatcher });
+    } finally {
+      this.#sharing.took(receptor, performance.now() - begunAt);
+    }
     return sent;
   }
-
-  /** In the handler's transaction, as its last statement: it locks the stream's row until the commit. */
-  async #settle(unit: WorkUnit, renewInboxLeaseIds: readonly string[], db: Queryable): Promise<void> {
-    const request = {
-      ...unit,
-      renewInboxLeaseIds,
-      maxOutboxItems: 0,
-      maxInboxItems: 0,
-      maxPerspectiveItems: 0,
-    };
-    const { leaseLost } = await this.#options.coordinator.processWorkBatch(request, db);
-    const [lost] = leaseLost;
-    if (lost === undefined) return;
-    // So that it cannot be committed, whatever is made of the error below.
-    await db.query(`select 'the lease of this message was lost'::int`).catch(() => {});
-    throw new WhizbangError('LEASE_LOST', {
-      message: `The lease on message ${lost.messageId} was lost while it was handled.`,
-      details: { messageId: lost.messageId },
-    });
-  }
 }
 
-function failed<Tx>(receptor: Receptor<Tx>, error: unknown, isFinal: boolean): ItemOutcome {
-  return { kind: 'failed', completedStatus: 0, error: new ReceptorError(receptor, error, isFinal) };
-}
-
-function notBegun(): Error {
-  return new Error('The transaction that was given to createWhizbang has not run the receptor.');
-}
-
-function interruptedTooOften(interruptions: number): WhizbangError {
-  return new WhizbangError('LEASE_LOST', {
-    message: `${interruptions} instances died or stalled that had this message, and may have been running it.`,
-    hint: 'Look for what they died of: memory, a crash in native code. Then put the message back.',
-  });
-}
+/** Perhaps only the commit's answer was lost. If it was committed, the message is gone and a release of it is refused. */
+const isUnanswered = (error: unknown) => serverErrorOf(error) === undefined;

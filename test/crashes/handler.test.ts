@@ -13,7 +13,14 @@ describe.concurrent('A process that is killed while it handles a message', () =>
     const orders = await Orders.of(db.pool, 3);
     const { connectionString } = db;
     const accident = { step, nth: 4, signal: 'SIGKILL' } as const;
-    await using victim = await startProcess({ connectionString, name: 'victim', leases: 'long', accident });
+    const name = 'victim';
+    await using victim = await startProcess({
+      connectionString,
+      name,
+      leases: 'long',
+      accident,
+      groupSize: 1,
+    });
     await orders.place(5);
     expect(await victim.ended).toBe('SIGKILL');
     await endLeases(db.pool);

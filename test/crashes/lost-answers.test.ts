@@ -21,6 +21,7 @@ async function shopOverNetwork(options: Partial<WhizbangOptions> = {}) {
     {
       connectionString: proxy.connectionString,
       concurrency: 1,
+      groupSize: 1, // in company: shared-transactions.test.ts
       ...longLeases,
       ...options,
     } as WhizbangOptions,

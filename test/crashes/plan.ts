@@ -12,6 +12,8 @@ export interface Plan {
   /** Its first receptor changes a row that all others change too. */
   readonly takesFromStock?: boolean;
   readonly concurrency?: number;
+  /** 1: each message has a transaction of its own, however many wait. */
+  readonly groupSize?: number;
   /** Default: `short`. */
   readonly leases?: 'short' | 'long';
   /** The receptors of the event, when there are several. */

@@ -85,6 +85,7 @@ const options = {
   logger,
   ...(plan.leases === 'long' ? longLeases : shortLeases),
   concurrency: plan.concurrency ?? 4,
+  groupSize: plan.groupSize,
   transport: watchSending(
     plan.brokerPort === undefined ? postgresTransport() : brokerTransport(plan.brokerPort, pass),
   ),

@@ -20,6 +20,7 @@ describe('A receptor', () => {
       name: 'OrderPlaced',
       definition: OrderPlaced,
       transactional: true,
+      alone: false,
       retry: {},
     });
     expect(made.timeoutSeconds).toBeUndefined();
@@ -30,12 +31,14 @@ describe('A receptor', () => {
     const options = {
       name: 'billing',
       transaction: false,
+      alone: true,
       retry: { attempts: 3 },
       timeoutSeconds: 0.5,
     } as const;
     expect(receptor(OrderPlaced, options, handler)).toMatchObject({
       name: 'billing',
       transactional: false,
+      alone: true,
       retry: { attempts: 3 },
       timeoutSeconds: 0.5,
     });
@@ -53,6 +56,7 @@ describe('A receptor is refused', () => {
     [{ name: '' }, 'name'],
     [{ name: 7 }, 'name'],
     [{ transaction: 'no' }, 'transaction'],
+    [{ alone: 'yes' }, 'alone'],
     [{ retry: 5 }, 'retry'],
     [{ retry: null }, 'retry'],
     [{ retry: { attempts: 0 } }, 'attempts'],
