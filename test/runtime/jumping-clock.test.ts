@@ -27,11 +27,15 @@ it('A clock that jumps by days, to and fro, costs no lease, no order and no dela
   const lost: unknown[] = [];
   const steps: number[] = [];
   const later: string[] = [];
-  const onPlaced = receptor(OrderPlaced, { retry: { firstDelaySeconds: 0.02 } }, async ({ step }, ctx) => {
-    await pause(20);
-    if (step % 5 === 0 && ctx.attempt === 1) throw new Error('once');
-    steps.push(step);
-  });
+  const onPlaced = receptor(
+    OrderPlaced,
+    { alone: true, retry: { firstDelaySeconds: 0.02 } },
+    async ({ step }, ctx) => {
+      await pause(20);
+      if (step % 5 === 0 && ctx.attempt === 1) throw new Error('once');
+      steps.push(step);
+    },
+  );
   const onPlace = receptor(PlaceOrder, ({ orderId }) => void later.push(orderId));
   await using shop = service(db, {
     receptors: [onPlaced, onPlace],

