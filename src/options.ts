@@ -31,7 +31,7 @@ export const orderedStreamProcessorOptions = {
 export interface WhizbangNumbers {
   /** How many receptors run at once, each for another stream. Default: 8. */
   readonly concurrency?: number | undefined;
-  /** How many inbox messages it holds at most. Default: 100. */
+  /** How many inbox messages it holds at most: 100, and more when they are handled quickly. Default: 500. */
   readonly prefetch?: number | undefined;
   /** How many messages one transaction handles at most, where more wait than `concurrency`. 1: each has its own. Default: 16. */
   readonly groupSize?: number | undefined;
@@ -60,7 +60,7 @@ export interface WhizbangNumbers {
 /** What createWhizbang takes. The lease is short, because what runs is renewed: a crash costs seconds. */
 export const whizbangOptions = {
   concurrency: { default: 8, min: 1, max: 1_000, unit: 'streams' },
-  prefetch: { default: 100, min: 1, max: 10_000, unit: 'messages' },
+  prefetch: { default: 500, min: 1, max: 10_000, unit: 'messages' },
   groupSize: { default: 16, min: 1, max: 100, unit: 'messages' },
   publishBatchSize: { default: 100, min: 1, max: 1_000, unit: 'messages' },
   leaseSeconds: { default: 15, min: 2, max: 86_400, unit: 'seconds' },

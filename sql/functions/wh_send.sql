@@ -1,9 +1,9 @@
 -- Sends in a transaction of the application's, at any isolation level: what only this schema listens to goes straight to its inbox, the rest
--- to the outbox, each as a plain insert would, unadmitted, in array order. An id that is known is left out.
+-- to the outbox, each as a plain insert would, unadmitted, in array order. An id that is known is left out. Returns how many were new.
 -- [{message_id, destination, event_type, event_data, metadata?, scope?, stream_id?, is_event?, scheduled_for?, delay_seconds?}]
 -- Locks: deduplication rows by message_id, message rows; waits only for who stores the same ids. Raises WB001.
 create or replace function wh_send(p_messages jsonb)
-returns void
+returns int
 language plpgsql security definer
 set search_path from current
 set jit = off set enable_seqscan = off set enable_bitmapscan = off set plan_cache_mode = force_generic_plan
@@ -11,6 +11,8 @@ as $$
 declare
   v_new wh_parsed := wh_parse_messages('p_messages', 'destination', p_messages, 1);
   v_routed wh_routed;
+  v_stored int := 0;
+  v_left int := 0;
 begin
   if exists (select from unnest(v_new.messages) m where m.expected_version is not null or m.only_with is not null) then
     perform wh_refuse('p_messages', 'has an expected_version or only_with, which only process_work_batch can check');
@@ -19,7 +21,7 @@ begin
   for v_try in 1..20 loop
     begin
       if v_routed.own <> '{}' then
-        perform wh_store_received(v_routed.own);
+        v_stored := wh_store_received(v_routed.own);
       end if;
       exit;
     exception
@@ -37,6 +39,8 @@ begin
     from unnest(v_routed.leaving) m
     order by m.ord
     on conflict do nothing;
+    get diagnostics v_left = row_count;
   end if;
+  return v_stored + v_left;
 end
 $$;

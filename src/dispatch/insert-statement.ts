@@ -34,7 +34,7 @@ export function transactionalInsert(
 export function transactionalSend(
   schema: string,
 ): (messages: readonly NewOutboxMessage[]) => InsertStatement {
-  const text = `select ${quoteSchema(schema)}.wh_send($1::text::jsonb)`;
+  const text = `select ${quoteSchema(schema)}.wh_send($1::text::jsonb)::text as stored`;
   return (messages) => ({ text, values: [encode(messages)] });
 }
 

@@ -148,7 +148,8 @@ export function assemble<Tx>(
     registry,
     transaction,
     transport,
-    retryPolicyOf: (receptor) => (receptor === undefined ? undefined : policies.get(receptor)) ?? defaultRetry,
+    retryPolicyOf: (receptor) =>
+      (receptor === undefined ? undefined : policies.get(receptor)) ?? defaultRetry,
   };
 }
 

@@ -14,6 +14,7 @@ import type { WorkCoordinatorStrategy, WorkUnit } from '../strategies/index.js';
 import type { Receiver, TransportConnection } from '../transports/index.js';
 import {
   answerMsOf,
+  Capacity,
   ConsumerWorker,
   DeliveryIntake,
   describeError,
@@ -64,6 +65,8 @@ export interface WorkersOptions<Tx> {
 
 /** One whose instance died once is not given up for it, however few attempts it has. */
 const fewestInterruptions = 3;
+/** Held however slowly it is handled, where `prefetch` allows. */
+const usualPrefetch = 100;
 const noRoom = { outbox: 0, inbox: 0, spareOutbox: 0, spareInbox: 0 };
 /** When the time to stop is over: for the receiver, and for those that were aborted, to end by themselves. */
 const abortedMs = 1_000;
@@ -94,7 +97,7 @@ export class Workers<Tx> {
       leases: leases(),
       report,
       logger,
-      capacity: Math.max(prefetch, options.publishBatchSize) * 2,
+      capacity: Math.max(Math.min(prefetch, usualPrefetch), options.publishBatchSize) * 2,
       batchSize: options.publishBatchSize,
       failureOf: (item, error, isFinal) => this.#failureOf(item, error, isFinal),
       onRoom: () => this.#loop.wake(['outbox']),
@@ -112,7 +115,9 @@ export class Workers<Tx> {
       report,
       concurrency: options.concurrency,
       groupSize: options.groupSize,
-      capacity: registry.isEmpty ? 0 : Math.max(prefetch, options.concurrency),
+      capacity: registry.isEmpty
+        ? new Capacity(0, 0)
+        : new Capacity(Math.max(usualPrefetch, options.concurrency), Math.max(prefetch, options.concurrency)),
       failureOf: (item, error) => this.#failureOf(item, error, false),
       onRoom: () => this.#loop.wake(['inbox']),
       onLeaseLost: (messageId) => events.emit('leaseLost', [{ source: 'inbox', messageId }]),

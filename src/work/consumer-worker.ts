@@ -3,6 +3,7 @@
 // Called by the loop. It never reports a message as handled whose receptors have not all run.
 import type { MessageFailure, MessageId, WorkItem } from '../message.js';
 import type { WorkUnit } from '../strategies/index.js';
+import type { Capacity } from './capacity.js';
 import type { Lane } from './lane.js';
 import type { LeaseClock } from './lease-clock.js';
 import { type ItemOutcome, OrderedStreamProcessor } from './ordered-stream-processor.js';
@@ -16,7 +17,7 @@ export interface ConsumerWorkerOptions<Tx> {
   /** How many messages one transaction handles at most. */
   readonly groupSize: number;
   /** How many items it holds at most, running and waiting. */
-  readonly capacity: number;
+  readonly capacity: Capacity;
   readonly failureOf: (item: WorkItem, error: unknown) => MessageFailure;
   readonly report: (unit: WorkUnit) => void;
   /** A message is done with, so there is room and its stream may have more. */
@@ -52,7 +53,7 @@ export class ConsumerWorker<Tx> implements Lane {
   }
 
   room(): number {
-    return this.#taking ? Math.max(this.#options.capacity - this.#processor.heldCount, 0) : 0;
+    return this.#taking ? Math.max(this.#options.capacity.get() - this.#processor.heldCount, 0) : 0;
   }
 
   spare(): number {
@@ -62,7 +63,7 @@ export class ConsumerWorker<Tx> implements Lane {
   /** When what waits here would not keep every receptor busy for long. */
   wantsMore(): boolean {
     const { capacity, concurrency } = this.#options;
-    return this.room() > 0 && this.#processor.heldCount <= Math.max(concurrency, capacity / 2);
+    return this.room() > 0 && this.#processor.heldCount <= Math.max(concurrency, capacity.get() / 2);
   }
 
   add(items: readonly WorkItem[]): void {
@@ -118,9 +119,10 @@ export class ConsumerWorker<Tx> implements Lane {
   }
 
   #settle(item: WorkItem, outcome: ItemOutcome): void {
-    const { leases, failureOf, report, onRoom } = this.#options;
+    const { leases, capacity, failureOf, report, onRoom } = this.#options;
     const { messageId } = item;
     leases.drop(messageId);
+    capacity.handled();
     if (outcome.kind === 'completed') report({ inboxCompletions: [{ messageId, status: outcome.status }] });
     else if (outcome.kind === 'released') report({ inboxCompletions: [{ messageId, status: 0 }] });
     else if (outcome.kind === 'failed') report({ inboxFailures: [failureOf(item, outcome.error)] });

@@ -2,6 +2,7 @@
 // In: the parts of an instance. Out: messages sent and handled, and the reports on them.
 // Called by the composition root. It never begins a call by itself beside the one in flight.
 
+export { Capacity } from './capacity.js';
 export { ConsumerWorker, type ConsumerWorkerOptions } from './consumer-worker.js';
 export { DeliveryIntake, type DeliveryIntakeOptions } from './delivery-intake.js';
 export { describeError } from './describe-error.js';

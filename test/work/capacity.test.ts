@@ -1,0 +1,45 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { Capacity } from '../../src/work/capacity.js';
+
+describe('How much an instance holds', () => {
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ['performance'] });
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  const after = (capacity: Capacity, ms: number, handled: number) => {
+    for (let i = 0; i < handled; i++) capacity.handled();
+    vi.advanceTimersByTime(ms);
+    return capacity.get();
+  };
+
+  it('is the lower bound at first, and when little is handled', () => {
+    const capacity = new Capacity(100, 500);
+    expect(capacity.get()).toBe(100);
+    expect(after(capacity, 1000, 20)).toBe(100);
+  });
+
+  it('is what is handled in 200 ms, up to the upper bound', () => {
+    const capacity = new Capacity(100, 500);
+    expect(after(capacity, 1000, 1500)).toBe(300);
+    expect(after(capacity, 1000, 9000)).toBe(500);
+  });
+
+  it('falls when less is handled', () => {
+    const capacity = new Capacity(100, 500);
+    after(capacity, 200, 1000);
+    expect(after(capacity, 200, 150)).toBe(150);
+    expect(after(capacity, 60_000, 10)).toBe(100);
+  });
+
+  it('does not change within a moment, in which a few messages say little', () => {
+    const capacity = new Capacity(100, 500);
+    expect(after(capacity, 50, 400)).toBe(100);
+  });
+
+  it('is never more than the upper bound, also when that is low', () => {
+    expect(new Capacity(100, 7).get()).toBe(7);
+  });
+});
