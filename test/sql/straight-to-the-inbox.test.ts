@@ -231,6 +231,16 @@ describe('An event that leaves', () => {
     expect(await events()).toEqual([own, leaving].map(({ message_id }) => ({ message_id })));
   });
 
+  it('is not appended by a call that does not look at the inbox, while one of its stream waits there', async () => {
+    const [own, leaving] = stream(2, { is_event: true }) as [NewMessage, NewMessage];
+    await send(to('shop', own));
+    expect(await call(to('news', leaving), { p_max_inbox_items: 0 })).toEqual([]);
+    expect(await events()).toEqual([]);
+    const rows = [...(await call([])), ...(await call([]))];
+    expect(ids(rows).sort()).toEqual(ids([own, leaving]).sort());
+    expect(await events()).toEqual([own, leaving].map(({ message_id }) => ({ message_id })));
+  });
+
   it('and is inserted plainly, is not appended before one of its stream that was sent to the inbox earlier', async () => {
     const [own, leaving] = stream(2, { is_event: true }) as [NewMessage, NewMessage];
     await send(to('shop', own));
