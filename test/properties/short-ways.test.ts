@@ -40,7 +40,7 @@ async function recorded(db: TestDatabase) {
     const query = client.query.bind(client) as (...args: unknown[]) => Promise<pg.QueryResult>;
     client.query = (async (...args: unknown[]) => {
       const result = await query(...args);
-      answers.push(...(result.rows ?? []).map(withoutTimes));
+      answers.push(...answersIn(result.rows ?? []));
       return result;
     }) as typeof client.query;
     return client;
@@ -56,8 +56,19 @@ async function recorded(db: TestDatabase) {
   return { connections, answers };
 }
 
+type Row = { snapshot?: Snapshot; source?: string; stream_id?: string | null } & Record<string, unknown>;
+
+/** What calls and looks answered. Only within a stream is there an order. */
+function answersIn(rows: readonly Row[]): unknown[] {
+  const streamOf = ({ source, stream_id, message_id }: Row) => `${source} ${stream_id ?? message_id}`;
+  return rows
+    .filter(({ snapshot, source }) => snapshot !== undefined || source !== undefined)
+    .toSorted((a, b) => streamOf(a).localeCompare(streamOf(b)))
+    .map(withoutTimes);
+}
+
 /** Numbers of sequences and times differ from run to run; the order that they give does not. */
-function withoutTimes(row: { snapshot?: Snapshot } & Record<string, unknown>): unknown {
+function withoutTimes(row: Row): unknown {
   if (row.snapshot === undefined) return [row.source, row.message_id, row.status, row.flags, row.attempts];
   const { messages, streams, dead, events, versions } = row.snapshot;
   return {
