@@ -50,6 +50,7 @@ declare
   i wh_request;
   s wh_stored;
   v_routed wh_routed;
+  v_own_events wh_arrival[];
   v_outbox_room int := p_max_outbox_items;
   v_inbox_room int := p_max_inbox_items;
   v_outbox_arrived wh_arrived := row('{}', null, false, null);
@@ -150,6 +151,16 @@ begin
     v_routed := wh_route(o.messages, i.messages);
     o.messages := v_routed.leaving;
     i.messages := v_routed.own;
+  end if;
+
+  if v_outbox_room > 0 and (o.messages <> '{}' and o.has_events or v_outbox_arrived.arrivals <> '{}') then
+    v_own_events := wh_own_events(c, array(
+      select m.stream_id from unnest(o.messages) m where m.is_event and m.stream_id is not null
+      union select a.stream_key from unnest(v_outbox_arrived.arrivals) a where a.appends));
+    if v_own_events <> '{}' then
+      v_inbox_arrived.arrivals := array(
+        select a::wh_arrival from (select * from unnest(v_inbox_arrived.arrivals) union select * from unnest(v_own_events)) a order by a.sequence_order);
+    end if;
   end if;
 
   -- What is new: stored, admitted, appended to the event store; leased at once where the stream is clear.

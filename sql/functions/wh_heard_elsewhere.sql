@@ -1,34 +1,46 @@
--- Of these addresses, those that another schema than this one listens to, or may listen to: all, when one of them cannot say.
--- It counts a schema that the caller can deliver to (wh_receivers), or that the owner of this one can: it runs with the owner's rights, in
--- a call, and does not know for sure who calls. It only reads there, and waits only briefly.
+-- Of these addresses, those that another schema than this one listens to, or may listen to: all, when one of them is not asked.
+-- It runs with the rights of this schema's owner, in a call, so it runs no code of others: it asks only schemas whose functions belong to that
+-- same owner, or to a superuser. A schema of somebody else counts as listening when anybody could deliver to it who sends for this one:
+-- the caller, or a role that may transfer. It only reads there, and waits only briefly for a lock.
 create or replace function wh_heard_elsewhere(p_addresses text[])
 returns text[]
 language plpgsql
 set lock_timeout = '50ms'
 as $$
 declare
-  v_callers text[] := array[current_user::text, session_user::text] || nullif(current_setting('role'), 'none');
   v_heard text[];
   v_elsewhere text[] := '{}';
   v_schema name;
+  v_receive oid;
+  v_is_trusted boolean;
 begin
-  for v_schema in
-    select n.nspname
+  for v_schema, v_receive, v_is_trusted in
+    select n.nspname, p.oid, exists (
+      select from pg_proc l
+      join pg_roles r on r.oid = l.proowner
+      where l.proname = 'wh_listens' and l.pronamespace = n.oid and l.pronargs = 1 and l.proargtypes[0] = 'text[]'::regtype
+        and l.prosecdef and (r.rolname = current_user or r.rolsuper))
     from pg_proc p
     join pg_namespace n on n.oid = p.pronamespace
     where p.proname = 'wh_receive' and p.pronargs = 1 and p.proargtypes[0] = 'jsonb'::regtype and p.prosecdef
       and n.nspname <> current_schema()
-      and exists (
-        select from unnest(v_callers) r
-        where has_schema_privilege(r, n.oid, 'usage') and has_function_privilege(r, p.oid, 'execute'))
     order by n.nspname
   loop
-    execute format('select %I.wh_listens($1)', v_schema) into v_heard using p_addresses;
-    v_elsewhere := v_elsewhere || v_heard;
+    if v_is_trusted then
+      execute format('select %I.wh_listens($1)', v_schema) into v_heard using p_addresses;
+      v_elsewhere := v_elsewhere || v_heard;
+    elsif exists (
+      select from pg_roles r
+      where (r.rolname in (current_user, session_user, current_setting('role'))
+             or not r.rolsuper and has_function_privilege(r.oid, format('%I.wh_transfer(uuid, text, text, int, uuid[])', current_schema()), 'execute'))
+        and has_schema_privilege(r.oid, v_schema, 'usage') and has_function_privilege(r.oid, v_receive, 'execute'))
+    then
+      return p_addresses;
+    end if;
   end loop;
   return v_elsewhere;
 exception
   when others then
-    return p_addresses; -- one is older, not granted, broken or locked: it counts as listening
+    return p_addresses; -- one is broken or locked: it counts as listening
 end
 $$;

@@ -1,4 +1,4 @@
--- Of these addresses, those that this schema listens to, and no other that the caller could deliver to.
+-- Of these addresses, those that this schema listens to, and no other that it could be delivered to (wh_heard_elsewhere).
 -- Reads the subscriptions by primary key, and the catalogue.
 create or replace function wh_heard_only_here(p_addresses text[])
 returns text[]
@@ -8,7 +8,7 @@ declare
   v_heard text[] := array(select distinct s.address from wh_subscriptions s where s.address = any(p_addresses));
 begin
   -- Mostly there is nobody else, and that is seen for less than it takes to ask.
-  if v_heard = '{}' or not exists (select from pg_proc p where p.proname = 'wh_receive' and p.pronamespace <> current_schema()::regnamespace) then
+  if v_heard = '{}' or not exists (select from pg_proc p where p.proname = 'wh_receive' and p.pronamespace <> quote_ident(current_schema())::regnamespace) then
     return v_heard;
   end if;
   return array(select unnest(v_heard) except select unnest(wh_heard_elsewhere(v_heard)));

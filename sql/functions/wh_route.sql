@@ -11,6 +11,7 @@ as $$
 declare
   v_addresses text[] := wh_heard_only_here(array(select distinct m.target from unnest(p_messages) m));
   v_waiting uuid[];
+  v_received uuid[] := array(select x.message_id from unnest(p_received) x);
   v_last int := coalesce((select max(x.ord) from unnest(p_received) x), 0);
   r wh_routed;
 begin
@@ -35,10 +36,10 @@ begin
   from (
     select l.*, row_number() over (partition by l.leaves order by l.ord) as place
     from (
-      select m.*, bool_or(m.target <> all(v_addresses) or m.stream_key = any(v_waiting)) over (partition by m.stream_key order by m.ord) as leaves
+      select m.*, m.message_id = any(v_received) as is_received, bool_or(m.target <> all(v_addresses) or m.stream_key = any(v_waiting)) over (partition by m.stream_key order by m.ord) as leaves
       from unnest(p_messages) m
-      where m.message_id <> all(array(select x.message_id from unnest(p_received) x))
     ) l
+    where l.leaves or not l.is_received
   ) n;
   return row(p_received || coalesce(r.own, '{}'), coalesce(r.leaving, '{}'))::wh_routed;
 end

@@ -4,7 +4,7 @@
 import type { Queryable } from '../connection.js';
 import type { WorkCoordinator } from '../coordinator/index.js';
 import { WhizbangError } from '../errors.js';
-import type { MessageId, NewOutboxMessage, WorkItem } from '../message.js';
+import type { MessageId, NewOutboxMessage, WorkBatch, WorkItem } from '../message.js';
 import type { WorkUnit } from '../strategies/index.js';
 import { isLeaseLost } from './lease-lost.js';
 import { reportOf, type Task } from './receptor-report.js';
@@ -78,12 +78,14 @@ export class ReceptorTransaction<Tx> {
 
   async #work(tx: Tx, watched: Watched, next: () => Promise<Task<Tx> | undefined>): Promise<void> {
     const { onStep, settling } = this.#options;
-    const messages: NewOutboxMessage[] = [];
+    let messages: readonly NewOutboxMessage[] = [];
     for (let i = 0; ; i++) {
       const task = this.#tasks[i] ?? this.#join(await next());
       if (task === undefined) break;
+      // The next one finds stored what this one has sent, and what it sends itself comes behind it, as if each had its own transaction.
+      if (messages.length > 0) await this.#say({ newOutboxMessages: messages }, watched.db);
       onStep('begun', task.item);
-      messages.push(...(await this.#options.handle(task, tx, watched.signal)));
+      messages = await this.#options.handle(task, tx, watched.signal);
       onStep('handled', task.item);
     }
     // The fence would let us through if we had lost the message and got it again meanwhile.
@@ -108,10 +110,14 @@ export class ReceptorTransaction<Tx> {
     for (const { item } of this.#tasks) this.#options.onStep(step, item);
   }
 
+  #say(unit: WorkUnit, db: Queryable): Promise<WorkBatch> {
+    const noRoom = { maxOutboxItems: 0, maxInboxItems: 0, maxPerspectiveItems: 0 };
+    return this.#options.coordinator.processWorkBatch({ ...unit, ...noRoom }, db);
+  }
+
   /** In the handlers' transaction, as its last statement: it locks the rows of their streams until the commit. */
   async #settle(unit: WorkUnit, db: Queryable): Promise<void> {
-    const request = { ...unit, maxOutboxItems: 0, maxInboxItems: 0, maxPerspectiveItems: 0 };
-    const { leaseLost } = await this.#options.coordinator.processWorkBatch(request, db);
+    const { leaseLost } = await this.#say(unit, db);
     const [lost] = leaseLost;
     if (lost === undefined) return;
     this.lost = leaseLost.map(({ messageId }) => messageId);

@@ -167,6 +167,30 @@ describe('Messages that wait together', inCompany, () => {
     expect(runs.sizes).toEqual([2, 2, 1]);
   });
 
+  it('send in the order in which they are handled, whichever way each sends, and see what the one before has sent', async () => {
+    await using db = await createTestDatabase();
+    await waiting(db, ['a1', 'a2', 'a3', 'a4']);
+    const seen: number[] = [];
+    const runs = new Runs();
+    const handle = receptor(OrderPlaced, async (order, ctx) => {
+      runs.add(order as Order, ctx);
+      const { rows } = await ctx.tx.query('select count(*)::int as events from wh_event_store');
+      seen.push((rows[0] as { events: number }).events);
+      const paid = OrderPaid({ orderId: `${order.orderId}${order.step}` });
+      if (order.step % 2 === 1) await ctx.publish(paid, { delaySeconds: 3_600 });
+      else await shop.publish(paid, { tx: ctx.tx, delaySeconds: 3_600 });
+    });
+    await using shop = service(db, { receptors: [handle], concurrency: 1, transport: inProcessTransport() });
+    await shop.start();
+    await eventually(async () => expect((await db.pool.query('select from wh_inbox')).rowCount).toBe(0));
+    const { rows } = await db.pool.query(
+      `select event_data ->> 'orderId' as id from wh_outbox order by sequence_order`,
+    );
+    expect(rows.map(({ id }) => id)).toEqual(['a1', 'a2', 'a3', 'a4']);
+    expect(runs.sizes).toEqual([4]);
+    expect(seen[1]).toBeGreaterThan(0);
+  });
+
   it('keep the order of their stream, and deep streams keep no other waiting', async () => {
     await using db = await createTestDatabase();
     await waiting(db, ['a1', 'a2', 'a3', 'b1', 'b2']);

@@ -192,7 +192,8 @@ describe('What is sent straight to the inbox', () => {
       const sent = to('shop', message());
       await send(sent, tx);
       await tx.query('commit');
-      expect(ids(await call([]))).toEqual(ids(sent));
+      const source = level === 'read committed' ? 'inbox' : 'outbox'; // an older snapshot does not show what waits there
+      expect(await call([])).toMatchObject([{ message_id: sent[0]?.message_id, source }]);
     },
   );
 
@@ -231,10 +232,10 @@ describe('An event that leaves', () => {
     expect(await events()).toEqual([own, leaving].map(({ message_id }) => ({ message_id })));
   });
 
-  it('is not appended by a call that does not look at the inbox, while one of its stream waits there', async () => {
+  it('is not appended by a call without room, while one of its stream waits in the inbox', async () => {
     const [own, leaving] = stream(2, { is_event: true }) as [NewMessage, NewMessage];
     await send(to('shop', own));
-    expect(await call(to('news', leaving), { p_max_inbox_items: 0 })).toEqual([]);
+    expect(await call(to('news', leaving), noRoom)).toEqual([]);
     expect(await events()).toEqual([]);
     const rows = [...(await call([])), ...(await call([]))];
     expect(ids(rows).sort()).toEqual(ids([own, leaving]).sort());
@@ -249,6 +250,81 @@ describe('An event that leaves', () => {
     await call([], { p_max_inbox_items: 0 });
     for (let calls = 0; calls < 3; calls++) await call([]);
     expect(await events()).toEqual([own, leaving].map(({ message_id }) => ({ message_id })));
+  });
+});
+
+describe('What leaves', () => {
+  it('does not wait for room in the inbox, where an event of its stream waits to be appended', async () => {
+    const [own, leaving] = stream(2, { is_event: true }) as [NewMessage, NewMessage];
+    await send(to('shop', own));
+    await send(to('news', leaving));
+    const room = { p_max_inbox_items: 0, p_max_outbox_items: 100 };
+    expect(ids([...(await call([], room)), ...(await call([], room))])).toEqual(ids([leaving]));
+    expect(await events()).toEqual([own, leaving].map(({ message_id }) => ({ message_id })));
+    expect(ids(await call([]))).toEqual(ids([own]));
+  });
+
+  it('does not wait behind thousands of messages in the inbox, where an event of its stream is among them', async () => {
+    await db.pool.query(
+      `insert into wh_inbox (message_id, handler_name, event_type, event_data)
+       select gen_random_uuid(), 'h', 'h', '{}' from generate_series(1, 3000)`,
+    );
+    const [own, leaving] = stream(2, { is_event: true }) as [NewMessage, NewMessage];
+    await send(to('shop', own));
+    await send(to('news', leaving));
+    const rows = [
+      ...(await call([], { p_max_inbox_items: 10 })),
+      ...(await call([], { p_max_inbox_items: 10 })),
+    ];
+    expect(ids(rows.filter(({ source }) => source === 'outbox'))).toEqual(ids([leaving]));
+  });
+
+  it('leaves, though the same id arrives in the inbox with the same call', async () => {
+    const both = message();
+    const received = [{ handler_name: 'h', ...both }];
+    await call([...to('news', both), ...to('shop', message())], { p_new_inbox_messages: received });
+    expect(await shop.outbox()).toEqual(ids([both]));
+    expect(await shop.inbox()).toHaveLength(2);
+  });
+
+  it('overtakes nothing that an older snapshot does not show, and no subscriber is missed', async () => {
+    const [first, second] = stream(2) as [NewMessage, NewMessage];
+    const tx = await db.connect();
+    await tx.query('begin isolation level repeatable read; select from wh_lanes');
+    await send(to('news', first));
+    await billing.subscribe('news', 'shop');
+    await send(to('shop', second), tx);
+    await tx.query('commit');
+    expect(await shop.outbox()).toEqual(ids([first, second]));
+  });
+});
+
+describe('A schema with a name that needs quotes', () => {
+  it('sends to itself', async () => {
+    const schema = 'My Shop';
+    await migrateSchemas(db, [schema]);
+    await db.pool.query(`select "${schema}".wh_subscribe(gen_random_uuid(), array['mine'])`);
+    await db.pool.query(`select "${schema}".wh_send($1)`, [JSON.stringify(to('mine', message()))]);
+    expect((await db.pool.query(`select from "${schema}".wh_inbox`)).rowCount).toBe(1);
+    await db.pool.query(`drop schema "${schema}" cascade`);
+  });
+});
+
+describe('A schema of somebody else', () => {
+  it('has none of its code run with the rights of this one’s owner', async () => {
+    await db.pool.query(`
+      create role stranger; create schema evil authorization stranger; set role stranger;
+      grant usage on schema evil to public;
+      create table evil.log (who text); grant insert on evil.log to public;
+      create function evil.wh_receive(jsonb) returns int language sql security definer as 'select 0';
+      create function evil.wh_listens(text[]) returns text[] language plpgsql security definer
+        as $$ begin insert into evil.log values (current_user); return '{}'; end $$;
+      reset role`);
+    const sent = to('shop', message());
+    await call(sent, noRoom);
+    expect((await db.pool.query('select * from evil.log')).rows).toEqual([]);
+    expect(await shop.outbox()).toEqual(ids(sent));
+    await db.pool.query('drop schema evil cascade; drop role stranger');
   });
 });
 
