@@ -5,7 +5,7 @@ import type pg from 'pg';
 import type { Counts } from './counting-pool.js';
 
 /** Those that a runtime may call; what is not installed, or not called, counts for nothing. */
-const workFunctions: readonly string[] = ['process_work_batch', 'wh_process_and_transfer'];
+const workFunctions: readonly string[] = ['process_work_batch'];
 
 export function workCalls({ statements }: Counts): number {
   return workFunctions.reduce((sum, name) => sum + (statements.get(name) ?? 0), 0);

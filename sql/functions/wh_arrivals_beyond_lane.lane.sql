@@ -10,7 +10,6 @@
 create or replace function wh_arrivals_beyond_{lane}(c wh_call, p_room int, p_for_all boolean)
 returns wh_arrived
 language plpgsql stable
-set enable_hashjoin = off set enable_mergejoin = off
 as $$
 declare
   c_chunk constant int := 2000;
@@ -36,21 +35,22 @@ begin
   while v_wanted > cardinality(v_starting) and clock_timestamp() < v_until loop
     select count(*), max(u.sequence_order),
       array_agg((u.message_id, u.stream_key, wh_partition(u.stream_key, c.partition_count), u.sequence_order, u.appends)::wh_arrival order by u.sequence_order) filter (where
-        s.stream_id is null and u.is_handled and (p_for_all or u.appends or wh_partition(u.stream_key, c.partition_count) % c.{lane}_instances = c.{lane}_rank)
-        or u.sequence_order < s.head
-        or u.appends and s.instance_id is null and (not s.is_blocked or u.sequence_order = s.head)),
-      min(u.sequence_order) filter (where s.stream_id is null
+        (u.s).stream_id is null and u.is_handled and (p_for_all or u.appends or wh_partition(u.stream_key, c.partition_count) % c.{lane}_instances = c.{lane}_rank)
+        or u.sequence_order < (u.s).head
+        or u.appends and (u.s).stream_id is not null and (u.s).instance_id is null and (not (u.s).is_blocked or u.sequence_order = (u.s).head)),
+      min(u.sequence_order) filter (where (u.s).stream_id is null
         and not (u.is_handled and (p_for_all or u.appends or wh_partition(u.stream_key, c.partition_count) % c.{lane}_instances = c.{lane}_rank)))
     into v_seen, v_last, v_found, v_chunk_others
     from (
       select m.message_id, m.stream_key, m.sequence_order, m.is_event and m.stream_id is not null and m.status & 2 = 0 as appends,
-             '{lane}' = 'outbox' or m.{target} <> all(c.inbox_handlers) is not true as is_handled
+             '{lane}' = 'outbox' or m.{target} <> all(c.inbox_handlers) is not true as is_handled,
+             -- Not joined: whatever the statistics say, it is looked up.
+             (select s from wh_active_streams s where s.stream_id = m.stream_key and (s.lane = '{lane}') is true) as s
       from wh_{lane} m
       where m.partition_number is null and m.processed_at is null and m.sequence_order >= v_from
       order by m.sequence_order
       limit v_chunk
-    ) u
-    left join wh_active_streams s on s.stream_id = u.stream_key and (s.lane = '{lane}') is true;
+    ) u;
     v_others := coalesce(v_others, v_chunk_others);
     v_starting := v_starting || v_found[:v_wanted - cardinality(v_starting)];
     v_is_end := v_seen < v_chunk;
