@@ -7,7 +7,7 @@ import type { WorkCoordinator } from '../coordinator/index.js';
 import type { Dispatcher, OutboxWriter } from '../dispatch/index.js';
 import { WhizbangError } from '../errors.js';
 import type { Logger } from '../logger.js';
-import type { MessageFailure, WorkBatch, WorkItem } from '../message.js';
+import type { MessageFailure, NewOutboxMessage, WorkBatch, WorkItem } from '../message.js';
 import type { Envelope } from '../messages/index.js';
 import type { Receptor, RetryPolicy } from '../receptors/index.js';
 import type { WorkCoordinatorStrategy, WorkUnit } from '../strategies/index.js';
@@ -50,6 +50,8 @@ export interface WorkersOptions<Tx> {
   readonly registry: ReceptorRegistry<Tx>;
   readonly transaction: RunWatched<Tx>;
   readonly dispatcherFor: (parent: Envelope, outbox: OutboxWriter) => Dispatcher;
+  /** Stores what is sent in a transaction, as a plain insert would. */
+  readonly storeIn: (messages: readonly NewOutboxMessage[], tx: unknown) => Promise<void>;
   /** Of a receptor; undefined: for sending to the transport. */
   readonly retryPolicyOf: (receptor: Receptor<Tx> | undefined) => RetryPolicy;
   readonly events: WhizbangEmitter;

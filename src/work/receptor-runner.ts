@@ -36,6 +36,8 @@ export interface ReceptorRunnerOptions<Tx> {
   readonly transaction: RunWatched<Tx>;
   /** A dispatcher whose messages continue the given one and go to the given writer. */
   readonly dispatcherFor: (parent: Envelope, outbox: OutboxWriter) => Dispatcher;
+  /** Stores what is sent in a transaction, as a plain insert would. */
+  readonly storeIn: (messages: readonly NewOutboxMessage[], tx: unknown) => Promise<void>;
   readonly queue: (unit: WorkUnit) => QueuedUnit;
   readonly logger: Logger;
 }
@@ -192,6 +194,7 @@ export class ReceptorRunner<Tx> {
     return new ReceptorTransaction<Tx>({
       ...this.#options,
       settling: this.settling,
+      store: (messages, tx) => this.#options.storeIn(messages, tx),
       handle: (task, tx, signal) => this.#handle(task, tx, signal),
       onStep: (step, item) => this.#step(step, item),
     });

@@ -4,7 +4,7 @@
 import type { Queryable } from '../connection.js';
 import type { WorkCoordinator } from '../coordinator/index.js';
 import { WhizbangError } from '../errors.js';
-import type { MessageId, NewOutboxMessage, WorkBatch, WorkItem } from '../message.js';
+import type { MessageId, NewOutboxMessage, WorkItem } from '../message.js';
 import type { WorkUnit } from '../strategies/index.js';
 import { isLeaseLost } from './lease-lost.js';
 import { reportOf, type Task } from './receptor-report.js';
@@ -15,6 +15,8 @@ export interface ReceptorTransactionOptions<Tx> {
   readonly transaction: RunWatched<Tx>;
   /** Messages whose own transaction is about to complete them. */
   readonly settling: Set<MessageId>;
+  /** Stores what was sent, in this transaction. */
+  store(messages: readonly NewOutboxMessage[], tx: Tx): Promise<void>;
   handle(task: Task<Tx>, tx: Tx, signal: AbortSignal): Promise<readonly NewOutboxMessage[]>;
   readonly onStep: (step: string, item: WorkItem) => void;
 }
@@ -82,8 +84,8 @@ export class ReceptorTransaction<Tx> {
     for (let i = 0; ; i++) {
       const task = this.#tasks[i] ?? this.#join(await next());
       if (task === undefined) break;
-      // The next one finds stored what this one has sent, and what it sends itself comes behind it, as if each had its own transaction.
-      if (messages.length > 0) await this.#say({ newOutboxMessages: messages }, watched.db);
+      // What the next one sends comes behind it, whichever way it sends. Plainly, so that nobody waits for a lock of this transaction.
+      if (messages.length > 0) await this.#options.store(messages, tx);
       onStep('begun', task.item);
       messages = await this.#options.handle(task, tx, watched.signal);
       onStep('handled', task.item);
@@ -110,14 +112,10 @@ export class ReceptorTransaction<Tx> {
     for (const { item } of this.#tasks) this.#options.onStep(step, item);
   }
 
-  #say(unit: WorkUnit, db: Queryable): Promise<WorkBatch> {
-    const noRoom = { maxOutboxItems: 0, maxInboxItems: 0, maxPerspectiveItems: 0 };
-    return this.#options.coordinator.processWorkBatch({ ...unit, ...noRoom }, db);
-  }
-
   /** In the handlers' transaction, as its last statement: it locks the rows of their streams until the commit. */
   async #settle(unit: WorkUnit, db: Queryable): Promise<void> {
-    const { leaseLost } = await this.#say(unit, db);
+    const request = { ...unit, maxOutboxItems: 0, maxInboxItems: 0, maxPerspectiveItems: 0 };
+    const { leaseLost } = await this.#options.coordinator.processWorkBatch(request, db);
     const [lost] = leaseLost;
     if (lost === undefined) return;
     this.lost = leaseLost.map(({ messageId }) => messageId);

@@ -167,15 +167,12 @@ describe('Messages that wait together', inCompany, () => {
     expect(runs.sizes).toEqual([2, 2, 1]);
   });
 
-  it('send in the order in which they are handled, whichever way each sends, and see what the one before has sent', async () => {
+  it('send in the order in which they are handled, whichever way each sends', async () => {
     await using db = await createTestDatabase();
     await waiting(db, ['a1', 'a2', 'a3', 'a4']);
-    const seen: number[] = [];
     const runs = new Runs();
     const handle = receptor(OrderPlaced, async (order, ctx) => {
       runs.add(order as Order, ctx);
-      const { rows } = await ctx.tx.query('select count(*)::int as events from wh_event_store');
-      seen.push((rows[0] as { events: number }).events);
       const paid = OrderPaid({ orderId: `${order.orderId}${order.step}` });
       if (order.step % 2 === 1) await ctx.publish(paid, { delaySeconds: 3_600 });
       else await shop.publish(paid, { tx: ctx.tx, delaySeconds: 3_600 });
@@ -188,7 +185,6 @@ describe('Messages that wait together', inCompany, () => {
     );
     expect(rows.map(({ id }) => id)).toEqual(['a1', 'a2', 'a3', 'a4']);
     expect(runs.sizes).toEqual([4]);
-    expect(seen[1]).toBeGreaterThan(0);
   });
 
   it('keep the order of their stream, and deep streams keep no other waiting', async () => {
