@@ -264,6 +264,24 @@ describe('What leaves', () => {
     expect(ids(await call([]))).toEqual(ids([own]));
   });
 
+  it('has events of its stream admitted in the inbox, and nothing is leased there without room, though the caller holds the stream', async () => {
+    const [held, own, next, leaving] = stream(4, { is_event: true }) as [
+      NewMessage,
+      NewMessage,
+      NewMessage,
+      NewMessage,
+    ];
+    expect(ids(await call(to('shop', held)))).toEqual(ids([held]));
+    await send(to('shop', own));
+    const rows = await call(to('news', leaving), {
+      p_max_inbox_items: 0,
+      p_inbox_completions: [{ message_id: held.message_id, status: Status.EventStored }],
+      p_new_inbox_messages: [{ handler_name: 'h', ...next }],
+    });
+    expect(rows.filter(({ source }) => source === 'inbox')).toEqual([]);
+    expect(ids((await call([])).filter(({ source }) => source === 'inbox'))).toEqual(ids([own, next]));
+  });
+
   it('does not wait behind thousands of messages in the inbox, where an event of its stream is among them', async () => {
     await db.pool.query(
       `insert into wh_inbox (message_id, handler_name, event_type, event_data)
