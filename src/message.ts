@@ -26,6 +26,11 @@ export const WorkBatchFlags = {
   LookAgain: 128,
   /** On a call: new outbox messages that only this schema listens to go straight to its inbox, and are handed out from there. */
   Direct: 256,
+  /**
+   * On a call: new inbox messages may be leased behind those of their stream that the caller still holds. It gives them back unhandled
+   * when one before them has not succeeded. On a row: that is so, or was a moment before.
+   */
+  Continues: 512,
 } as const;
 export type WorkBatchFlags = (typeof WorkBatchFlags)[keyof typeof WorkBatchFlags];
 

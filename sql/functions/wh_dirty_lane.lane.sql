@@ -1,8 +1,10 @@
--- Of streams that the caller would lease new messages in: those that have something else unfinished.
+-- Of streams that the caller would lease new messages in: those that have something else unfinished. Where it continues, that may be
+-- its own, as long as the row of the stream need not be written: were its lease renewed with every new message, one that the caller
+-- has forgotten would never be handed out again.
 -- In a fresh stream that can only be a plain insert that nobody has admitted, and there are few of those; so
 -- they are looked through, and the fresh streams one by one only when there are many.
 -- Reads by wh_{lane}_stream from the stream's head or the first unadmitted message, and by wh_{lane}_unadmitted from the lane's floor.
-create or replace function wh_dirty_{lane}(p_streams wh_open_stream[], p_has_known boolean, p_floor bigint)
+create or replace function wh_dirty_{lane}(c wh_call, p_streams wh_open_stream[], p_has_known boolean)
 returns uuid[]
 language plpgsql stable
 set enable_hashjoin = off set enable_mergejoin = off
@@ -18,7 +20,9 @@ begin
       from unnest(p_streams) s
       cross join lateral (
         select 1 from wh_{lane} m
-        where m.stream_key = s.stream_id and m.sequence_order >= least(s.head, (select wh_first_unadmitted_{lane}(p_floor))) and m.processed_at is null
+        where m.stream_key = s.stream_id and m.sequence_order >= least(s.head, (select wh_first_unadmitted_{lane}(c.{lane}_floor))) and m.processed_at is null
+          and not ('{lane}' = 'inbox' and c.continues is true and s.lease_expiry >= c.fresh_from and s.held_through = 9223372036854775807
+            and m.instance_id is not distinct from c.instance_id and m.lease_expiry > c.now)
         limit 1
       ) f
       where s.lane = '{lane}' and s.held and not s.fresh
@@ -26,7 +30,7 @@ begin
   end if;
   v_unadmitted := array(
     select m.stream_key from wh_{lane} m
-    where m.partition_number is null and m.processed_at is null and m.sequence_order >= p_floor
+    where m.partition_number is null and m.processed_at is null and m.sequence_order >= c.{lane}_floor
     order by m.sequence_order
     limit c_few
   );
@@ -36,7 +40,7 @@ begin
       from unnest(p_streams) s
       cross join lateral (
         select 1 from wh_{lane} m
-        where m.stream_key = s.stream_id and m.sequence_order >= p_floor and m.processed_at is null
+        where m.stream_key = s.stream_id and m.sequence_order >= c.{lane}_floor and m.processed_at is null
         limit 1
       ) f
       where s.lane = '{lane}' and s.held and s.fresh

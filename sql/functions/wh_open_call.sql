@@ -28,6 +28,7 @@ begin
   c.opened_at := v_now;
   c.lease_seconds := p_lease_seconds;
   c.keeps_completed := p_flags & 4 <> 0;
+  c.continues := p_flags & 512 <> 0;
   c.partition_count := p_partition_count;
   c.max_partitions := p_max_partitions;
   c.takeover_seconds := least(p_takeover_seconds, 315360000);

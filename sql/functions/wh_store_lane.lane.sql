@@ -44,11 +44,12 @@ begin
     select p.message_id, p.target, p.event_type, p.event_data, p.metadata, p.scope, p.stream_id,
       case when p.admitted then p.partition_number end, p.is_event,
       case when p.is_event and (p.expected_version is not null and p.stream_id is not null or p.stream_id = any(p_appending)) then 3 else 1 end,
-      case when p.leased then 1 else 0 end, p.sequence_order, p.scheduled_for,
+      case when p.leased then 1 | p.behind else 0 end, p.sequence_order, p.scheduled_for,
       case when p.leased then c.instance_id end, case when p.leased then p.lease_expiry end, p.stored_at
     from (
       select m.*, s.stream_id is not null as admitted,
         s.held and m.ord <= v_last_ord and coalesce(m.ord < b.ord, true) as leased,
+        case when '{lane}' = 'inbox' and c.continues and not s.fresh then 512 else 0 end as behind,
         case when s.fresh or s.held_through < 9223372036854775807 or s.lease_expiry < c.fresh_from
           then c.lease_expiry else s.lease_expiry end as lease_expiry
       from (
@@ -59,7 +60,7 @@ begin
       left join unnest(v_blocked_keys, v_blocked_ords) as b(stream_key, ord) on b.stream_key = m.stream_key
     ) p
     order by p.message_id
-    returning case when flags = 1 then message_id end as leased_id
+    returning case when flags & 1 <> 0 then message_id end as leased_id
   )
   select array_agg(s.leased_id) filter (where s.leased_id is not null) into v_leased from stored s;
   return v_leased;

@@ -19,6 +19,7 @@ declare
   v_opened wh_opened := row('{}', false);
   v_opened_inbox wh_opened;
   v_streams wh_open_stream[];
+  v_own wh_open_stream[];
   v_versions wh_stream_version[] := '{}';
   v_deferred uuid[] := '{}';
   v_behind uuid[] := '{}';
@@ -58,12 +59,17 @@ begin
     from wh_open_events(wh_without(p_outbox, v_behind), wh_without(v_inbox, v_behind), r.outbox_admitted || r.inbox_admitted) e;
   end if;
 
-  -- Only in a clear stream, with nothing else unfinished, may a new message be leased at once.
+  if c.continues and v_inbox_opening <> '{}' and not p_has_scheduled then
+    v_own := wh_lock_own_streams(c, v_inbox_opening, v_streams);
+    v_streams := v_streams || v_own;
+    v_opened.has_known := v_opened.has_known or v_own <> '{}';
+  end if;
+  -- Only in a clear stream, with nothing else unfinished, may a new message be leased at once; or behind what the caller holds itself.
   if cardinality(v_outbox_opening) > 0 then
-    v_dirty_outbox := wh_dirty_outbox(v_streams, v_opened.has_known, c.outbox_floor);
+    v_dirty_outbox := wh_dirty_outbox(c, v_streams, v_opened.has_known);
   end if;
   if cardinality(v_inbox_opening) > 0 then
-    v_dirty_inbox := wh_dirty_inbox(v_streams, v_opened.has_known, c.inbox_floor);
+    v_dirty_inbox := wh_dirty_inbox(c, v_streams, v_opened.has_known);
   end if;
   if cardinality(v_dirty_outbox) + cardinality(v_dirty_inbox) + cardinality(v_deferred) > 0 then
     v_streams := wh_usable_streams(v_streams, v_dirty_outbox, v_dirty_inbox, v_deferred);

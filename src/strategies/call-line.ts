@@ -3,7 +3,7 @@
 // Called by the strategies, or by a program directly. It keeps nothing: a run that rejects has its units back.
 import type { WorkBatchRequest, WorkCoordinator } from '../coordinator/index.js';
 import { WhizbangError } from '../errors.js';
-import type { WorkBatch } from '../message.js';
+import { type FlagBits, type WorkBatch, WorkBatchFlags } from '../message.js';
 import { asWhizbangError, blamesInput } from './blame.js';
 import { Call, type Seat } from './call.js';
 import { Run, type RunOptions, type RunResult } from './run.js';
@@ -22,6 +22,11 @@ export interface CallLineOptions {
   readonly onBatch?: (batch: WorkBatch, sentAt: number) => void;
   /** Waited for before each call, so that more may ride on it. Default: not at all. */
   readonly pause?: () => Promise<void>;
+  /**
+   * New messages may be leased behind those that are held (`WorkBatchFlags.Continues`); but not for so long after a call without an
+   * answer: what that one leased is not known here, and must end before anything may be behind it. Default: never.
+   */
+  readonly continuesAfterMs?: number;
   /** Sent with every call. */
   readonly request?: Omit<WorkBatchRequest, keyof WorkUnit>;
 }
@@ -48,6 +53,7 @@ export class CallLine {
   readonly #options: CallLineOptions;
   readonly #waiting: Run[] = [];
   #isMoving = false;
+  #continuesFrom = 0;
 
   constructor(options: CallLineOptions) {
     this.#options = options;
@@ -97,9 +103,10 @@ export class CallLine {
     let batch: WorkBatch;
     try {
       const units = mergeUnits(seats.map(({ unit }) => unit));
-      batch = await coordinator.processWorkBatch({ ...request, ...units, ...room });
+      batch = await coordinator.processWorkBatch({ ...request, ...units, ...room, flags: this.#flags() });
     } catch (thrown) {
       const error = asWhizbangError(thrown);
+      this.#continuesFrom = performance.now() + (this.#options.continuesAfterMs ?? 0);
       if (seats.length === 0 || !blamesInput(error)) throw error;
       return this.#sendInParts(call, seats, room, error);
     }
@@ -129,6 +136,12 @@ export class CallLine {
     const half = Math.ceil(seats.length / 2);
     await this.#send(call, seats.slice(0, half), noRoom);
     await this.#send(call, seats.slice(half), room);
+  }
+
+  #flags(): FlagBits {
+    const { request: { flags = WorkBatchFlags.None } = {}, continuesAfterMs } = this.#options;
+    const continues = continuesAfterMs !== undefined && performance.now() >= this.#continuesFrom;
+    return continues ? flags | WorkBatchFlags.Continues : flags;
   }
 
   #roomFor(call: Call): Room {

@@ -8,6 +8,7 @@ import type { Lane } from './lane.js';
 import type { LeaseClock } from './lease-clock.js';
 import { type ItemOutcome, OrderedStreamProcessor } from './ordered-stream-processor.js';
 import type { ReceptorRunner } from './receptor-runner.js';
+import { UnbrokenStreams } from './unbroken-streams.js';
 
 export interface ConsumerWorkerOptions<Tx> {
   readonly runner: ReceptorRunner<Tx>;
@@ -31,6 +32,7 @@ export class ConsumerWorker<Tx> implements Lane {
   readonly source = 'inbox';
   readonly #options: ConsumerWorkerOptions<Tx>;
   readonly #processor: OrderedStreamProcessor<WorkItem>;
+  readonly #unbroken = new UnbrokenStreams();
   #taking = true;
 
   constructor(options: ConsumerWorkerOptions<Tx>) {
@@ -38,6 +40,8 @@ export class ConsumerWorker<Tx> implements Lane {
     this.#processor = new OrderedStreamProcessor<WorkItem>({
       maxConcurrentStreams: options.concurrency,
       run: (item, signal) => this.#run(item, signal),
+      // First the next call leaves, with what was sent meanwhile (it waits for one turn): PostgreSQL and receptors work side by side then.
+      soon: (start) => setImmediate(() => setImmediate(start)),
       together: {
         most: options.groupSize,
         mayJoin: (item) => options.leases.isSafe(item.messageId) && options.runner.mayShare(item),
@@ -67,8 +71,10 @@ export class ConsumerWorker<Tx> implements Lane {
   }
 
   add(items: readonly WorkItem[]): void {
-    if (this.#taking) this.#processor.add(items);
-    else for (const item of items) this.#settle(item, { kind: 'released' }); // its call was under way when we stopped
+    const mayRun = (item: WorkItem) => this.#taking && this.#unbroken.admits(item); // its call may have been under way when we stopped
+    const refused = items.filter((item) => !mayRun(item));
+    for (const item of refused) this.#settle(item, { kind: 'released' });
+    this.#processor.add(refused.length === 0 ? items : items.filter((item) => !refused.includes(item)));
   }
 
   get heldCount(): number {
@@ -123,6 +129,7 @@ export class ConsumerWorker<Tx> implements Lane {
     const { messageId } = item;
     leases.drop(messageId);
     capacity.handled();
+    if (outcome.kind !== 'completed' && outcome.kind !== 'settled') this.#unbroken.break(item);
     if (outcome.kind === 'completed') report({ inboxCompletions: [{ messageId, status: outcome.status }] });
     else if (outcome.kind === 'released') report({ inboxCompletions: [{ messageId, status: 0 }] });
     else if (outcome.kind === 'failed') report({ inboxFailures: [failureOf(item, outcome.error)] });

@@ -16,6 +16,8 @@ export interface OrderedStreamProcessorOptions<Item extends OrderedItem> {
   readonly onOutcome: (item: Item, outcome: ItemOutcome) => void;
   /** What `onOutcome` threw, and items that were added while they were held. Default: to the console. */
   readonly onError?: ((error: unknown, item: Item) => void) | undefined;
+  /** When what was added is started. Default: at once. */
+  readonly soon?: ((start: () => void) => void) | undefined;
   /** For those that may be run as one when more waits than can run at once. Default: each is run by itself. */
   readonly together?: RunTogether<Item> | undefined;
 }

@@ -23,6 +23,7 @@ export class OrderedStreamProcessor<Item extends OrderedItem> {
   readonly #limit: number;
   readonly #run: OrderedStreamProcessorOptions<Item>['run'];
   readonly #together: RunTogether<Item> | undefined;
+  readonly #soon: (start: () => void) => void;
   readonly #notices: OutcomeNotices<Item>;
   readonly #streams = new HeldStreams<Item>();
   /** Also those whose lease was lost, until they return. */
@@ -32,7 +33,7 @@ export class OrderedStreamProcessor<Item extends OrderedItem> {
   #idleWaiters: (() => void)[] = [];
 
   constructor(options: OrderedStreamProcessorOptions<Item>) {
-    const { run, onOutcome, onError, together, ...numbers } = options;
+    const { run, onOutcome, onError, together, soon, ...numbers } = options;
     this.#limit = resolveOptions(
       'OrderedStreamProcessor',
       orderedStreamProcessorOptions,
@@ -40,6 +41,7 @@ export class OrderedStreamProcessor<Item extends OrderedItem> {
     ).maxConcurrentStreams;
     this.#run = run;
     this.#together = together;
+    this.#soon = soon ?? ((start) => start());
     this.#notices = new OutcomeNotices({ onOutcome, onError });
   }
 
@@ -64,7 +66,7 @@ export class OrderedStreamProcessor<Item extends OrderedItem> {
   /** Items of one stream are run in the order in which they are added. */
   add(items: Iterable<Item>): void {
     for (const item of items) this.#take(item, undefined);
-    this.#advance();
+    this.#soon(() => this.#advance());
   }
 
   /** Adds, and resolves when all these have their outcome. On abort those of them that were not started are given back. */

@@ -34,6 +34,8 @@ export interface BatchCall {
   takeoverSeconds: number;
   maxPartitions: number | null;
   keepsCompleted: boolean;
+  /** It takes new messages behind those of their stream that it holds. */
+  continues: boolean;
   readonly leaseSeconds: number;
   readonly staleSeconds: number;
   /** The message of this id carries an expected version that is wrong: the whole call must be refused. */
@@ -55,6 +57,7 @@ export function emptyCall(instanceId: string): BatchCall {
     takeoverSeconds: 5,
     maxPartitions: null,
     keepsCompleted: false,
+    continues: false,
     leaseSeconds,
     staleSeconds,
   };
@@ -67,7 +70,9 @@ export function parametersOf(call: BatchCall): Parameters {
     p_takeover_seconds: call.takeoverSeconds,
     p_max_partitions_per_instance: call.maxPartitions,
     p_flags:
-      (call.keepsCompleted ? 4 : 0) | (call.stores.some(({ isToItself }) => isToItself) ? Flags.Direct : 0),
+      (call.keepsCompleted ? 4 : 0) |
+      (call.continues ? Flags.Continues : 0) |
+      (call.stores.some(({ isToItself }) => isToItself) ? Flags.Direct : 0),
   };
   for (const name of ['outbox', 'inbox'] as const) {
     const lane = laneOf[name];

@@ -33,6 +33,8 @@ const isLost = ({ flags }: WorkRow) => (flags & Flags.LeaseLost) !== 0;
 export class ConcurrentWorker {
   private instance: Instance;
   private held: WorkRow[] = [];
+  /** What it has let go of without a word is still leased to it: until that has ended nothing may be handed out behind it. */
+  private continuesFrom = 0;
 
   constructor(
     private readonly client: pg.Client,
@@ -100,8 +102,9 @@ export class ConcurrentWorker {
 
   /** A call in its own transaction. What it stores is committed, and what it gets is held, when it returns. */
   private async call(...parts: Parameters[]): Promise<void> {
-    const given: Parameters = Object.assign({}, ...parts);
     const sentAt = performance.now();
+    const flags = sentAt >= this.continuesFrom ? Flags.Continues : 0;
+    const given: Parameters = Object.assign({ p_flags: flags }, ...parts);
     const rows = await this.instance.call(given);
     // What it lost, it no longer holds. What its lease had run out on may come to it again: then it holds it once.
     const named = new Set(rows.map(({ message_id }) => message_id));
@@ -134,6 +137,7 @@ export class ConcurrentWorker {
     this.log.refused += lost.length;
     if (lost.length === 0) this.log.handled += items.length;
     // What was not lost is still held after the rollback, but behind a gap it must not go on: it lets go of all.
+    if (lost.length > 0) this.continuesFrom = performance.now() + 2000;
     this.held =
       lost.length > 0
         ? this.held.filter((row) => row.source !== lane.source)

@@ -78,6 +78,7 @@ export async function perform(world: World, step: Step, streams: readonly string
   if (step.kind === 'send to itself') sendToItself(world, random, call, streams);
   if ((step.kind === 'store' || step.kind === 'send to itself') && random.chance(0.7)) claim(random, call);
   call.keepsCompleted = random.chance(0.1);
+  call.continues = random.chance(0.5);
   if (step.kind === 'lost answer') return resend(world, random, worker, call);
   await world.call(worker, call);
 }

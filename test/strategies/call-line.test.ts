@@ -1,15 +1,19 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { MessageProcessingStatus as Status, type WorkBatch } from '../../src/message.js';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { MessageProcessingStatus as Status, type WorkBatch, WorkBatchFlags } from '../../src/message.js';
 import { newMessageId } from '../../src/message-id.js';
 import { CallLine, type CallLineOptions, type WorkUnit } from '../../src/strategies/index.js';
 import { inboxMessage, outboxMessage } from '../coordinator/new-messages.js';
+import { ScriptedCoordinator } from './scripted-coordinator.js';
 import { numbered, openWorkbench, poison, range, type Workbench } from './workbench.js';
 
 let bench: Workbench;
 beforeEach(async () => {
   bench = await openWorkbench();
 });
-afterEach(() => bench[Symbol.asyncDispose]());
+afterEach(() => {
+  vi.useRealTimers();
+  return bench[Symbol.asyncDispose]();
+});
 
 const newLine = (more: Partial<CallLineOptions> = {}) =>
   new CallLine({ coordinator: bench.coordinator, ...more });
@@ -54,6 +58,30 @@ describe('A call line', () => {
     ]);
     expect(bench.calls.map(({ newOutboxMessages }) => newOutboxMessages?.length)).toEqual([700, 1000, 800]);
     expect(await bench.stored()).toEqual(range(1, 2500));
+  });
+
+  it('continues behind what is held, but not for a while after a call without an answer', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] });
+    const flags: unknown[] = [];
+    const script = new ScriptedCoordinator(['answered', 'unanswered', 'answered']);
+    const line = newLine({
+      coordinator: {
+        processWorkBatch: (request) => {
+          flags.push(request?.flags);
+          return script.processWorkBatch(request);
+        },
+      },
+      continuesAfterMs: 20,
+      request: { flags: WorkBatchFlags.LookAgain },
+    });
+    const { LookAgain, Continues } = WorkBatchFlags;
+    await line.run([sends(1)]);
+    await expect(line.run([sends(2)])).rejects.toMatchObject({ code: 'CONNECTION_LOST' });
+    await line.run([sends(3)]);
+    expect(flags).toEqual([LookAgain | Continues, LookAgain | Continues, LookAgain]);
+    vi.advanceTimersByTime(25);
+    await line.run([sends(4)]);
+    expect(flags.at(-1)).toBe(LookAgain | Continues);
   });
 
   it('asks for room when the call is put together, and sends the constant parts with each', async () => {
