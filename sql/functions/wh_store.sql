@@ -1,5 +1,6 @@
 -- Stores what is new, trying again when another call opens one of the same streams, or stores or notes one of the
 -- same ids, at the same moment: its rows are committed then, and the next look finds them.
+-- Where many do that all the time it might never end; so after a few tries it opens no streams, and what it stores is left as a plain insert would be.
 -- A subtransaction costs less than `on conflict` on every row (see wh_open_streams_lane).
 create or replace function wh_store(
   c wh_call, p_outbox wh_new_message[], p_inbox wh_new_message[], p_outbox_arrivals wh_arrival[], p_inbox_arrivals wh_arrival[],
@@ -9,6 +10,7 @@ returns wh_stored
 language plpgsql
 as $$
 declare
+  c_patience constant int := 3;
   r wh_stored;
 begin
   for v_try in 1..20 loop
@@ -27,7 +29,8 @@ begin
         end if;
       end if;
       return wh_try_store(c, p_outbox, p_inbox, p_outbox_arrivals, p_inbox_arrivals, p_outbox_held, p_inbox_held,
-        p_outbox_room, p_inbox_room, p_has_events, p_has_scheduled);
+        case when v_try <= c_patience then p_outbox_room else 0 end, case when v_try <= c_patience then p_inbox_room else 0 end,
+        p_has_events, p_has_scheduled);
     exception
       when unique_violation then null;
     end;

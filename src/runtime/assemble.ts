@@ -92,7 +92,7 @@ export function assemble<Tx>(
     ...work,
     // Reports ride with what is sent next: whoever sends in a loop has half as many calls.
     pause: turn,
-    continuesAfterMs: 2 * settings.leaseSeconds * 1000,
+    lostLeaseMs: 2 * settings.leaseSeconds * 1000,
     request: {
       inboxHandlers: registry.handlerNames(),
       maxPerspectiveItems: 0,

@@ -10,7 +10,7 @@ import type { Logger } from '../logger.js';
 import type { MessageFailure, NewOutboxMessage, WorkBatch, WorkItem } from '../message.js';
 import type { Envelope } from '../messages/index.js';
 import type { Receptor, RetryPolicy } from '../receptors/index.js';
-import type { WorkCoordinatorStrategy, WorkUnit } from '../strategies/index.js';
+import type { RoomNow, WorkCoordinatorStrategy, WorkUnit } from '../strategies/index.js';
 import type { Receiver, TransportConnection } from '../transports/index.js';
 import {
   answerMsOf,
@@ -165,9 +165,10 @@ export class Workers<Tx> {
   }
 
   /** For the line: how much this instance can take now, and where it goes. */
-  room(): ReturnType<WorkLoop['room']> {
+  room(): RoomNow {
     // Calls of senders hand out work too; before it has subscribed, what it sends to itself would find nobody.
-    return this.#takesWork ? this.#loop.room() : noRoom;
+    if (!this.#takesWork) return noRoom;
+    return { ...this.#loop.room(), continues: this.#consumer.continues() };
   }
 
   take(batch: WorkBatch, sentAt: number): void {

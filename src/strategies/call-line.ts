@@ -3,7 +3,7 @@
 // Called by the strategies, or by a program directly. It keeps nothing: a run that rejects has its units back.
 import type { WorkBatchRequest, WorkCoordinator } from '../coordinator/index.js';
 import { WhizbangError } from '../errors.js';
-import { type FlagBits, type WorkBatch, WorkBatchFlags } from '../message.js';
+import { type WorkBatch, WorkBatchFlags } from '../message.js';
 import { asWhizbangError, blamesInput } from './blame.js';
 import { Call, type Seat } from './call.js';
 import { Run, type RunOptions, type RunResult } from './run.js';
@@ -22,11 +22,8 @@ export interface CallLineOptions {
   readonly onBatch?: (batch: WorkBatch, sentAt: number) => void;
   /** Waited for before each call, so that more may ride on it. Default: not at all. */
   readonly pause?: () => Promise<void>;
-  /**
-   * New messages may be leased behind those that are held (`WorkBatchFlags.Continues`); but not for so long after a call without an
-   * answer: what that one leased is not known here, and must end before anything may be behind it. Default: never.
-   */
-  readonly continuesAfterMs?: number;
+  /** How long what a call leased may last whose answer was lost: nothing is known of it here, so nothing may be leased behind it. Default: for ever. */
+  readonly lostLeaseMs?: number;
   /** Sent with every call. */
   readonly request?: Omit<WorkBatchRequest, keyof WorkUnit>;
 }
@@ -37,11 +34,18 @@ export interface RoomNow {
   readonly inbox: number;
   readonly spareOutbox?: number;
   readonly spareInbox?: number;
+  /** New messages may be leased behind those that are held (`WorkBatchFlags.Continues`). */
+  readonly continues?: boolean;
 }
 
 type Room = Pick<
   WorkBatchRequest,
-  'maxOutboxItems' | 'maxInboxItems' | 'maxPerspectiveItems' | 'spareOutboxStreams' | 'spareInboxStreams'
+  | 'maxOutboxItems'
+  | 'maxInboxItems'
+  | 'maxPerspectiveItems'
+  | 'spareOutboxStreams'
+  | 'spareInboxStreams'
+  | 'flags'
 >;
 
 /** Bigger calls cost as much per message (about 100 µs for 1 000 as for 3 000, on two busy cores) and hold up what waits. */
@@ -103,10 +107,10 @@ export class CallLine {
     let batch: WorkBatch;
     try {
       const units = mergeUnits(seats.map(({ unit }) => unit));
-      batch = await coordinator.processWorkBatch({ ...request, ...units, ...room, flags: this.#flags() });
+      batch = await coordinator.processWorkBatch({ ...request, ...units, ...room });
     } catch (thrown) {
       const error = asWhizbangError(thrown);
-      this.#continuesFrom = performance.now() + (this.#options.continuesAfterMs ?? 0);
+      this.#continuesFrom = performance.now() + (this.#options.lostLeaseMs ?? Number.POSITIVE_INFINITY);
       if (seats.length === 0 || !blamesInput(error)) throw error;
       return this.#sendInParts(call, seats, room, error);
     }
@@ -138,31 +142,28 @@ export class CallLine {
     await this.#send(call, seats.slice(half), room);
   }
 
-  #flags(): FlagBits {
-    const { request: { flags = WorkBatchFlags.None } = {}, continuesAfterMs } = this.#options;
-    const continues = continuesAfterMs !== undefined && performance.now() >= this.#continuesFrom;
-    return continues ? flags | WorkBatchFlags.Continues : flags;
-  }
-
   #roomFor(call: Call): Room {
-    const { room, onBatch } = this.#options;
+    const { room, onBatch, request } = this.#options;
     if (onBatch === undefined && !call.takesWork) return noRoom;
     if (room === undefined) return {};
-    return readRoom(room);
+    const { continues, ...limits } = readRoom(room);
+    if (!continues || performance.now() < this.#continuesFrom) return limits;
+    return { ...limits, flags: (request?.flags ?? WorkBatchFlags.None) | WorkBatchFlags.Continues };
   }
 }
 
 /** Refused here: in the call it would look as if a unit were to blame. */
-function readRoom(room: NonNullable<CallLineOptions['room']>): Room {
+function readRoom(room: NonNullable<CallLineOptions['room']>): Room & Pick<RoomNow, 'continues'> {
   let cause: unknown;
   try {
-    const { outbox, inbox, spareOutbox = 0, spareInbox = 0 } = room();
+    const { outbox, inbox, spareOutbox = 0, spareInbox = 0, continues = false } = room();
     if ([outbox, inbox, spareOutbox, spareInbox].every((count) => Number.isInteger(count) && count >= 0)) {
       return {
         maxOutboxItems: outbox,
         maxInboxItems: inbox,
         spareOutboxStreams: spareOutbox,
         spareInboxStreams: spareInbox,
+        continues,
       };
     }
     cause = new RangeError(`outbox ${outbox}, inbox ${inbox}`);

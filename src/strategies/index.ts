@@ -1,4 +1,4 @@
-export { CallLine, type CallLineOptions } from './call-line.js';
+export { CallLine, type CallLineOptions, type RoomNow } from './call-line.js';
 export { type CreateStrategyOptions, createStrategy, type StrategyName } from './create-strategy.js';
 export { ImmediateStrategy } from './immediate.js';
 export { IntervalStrategy } from './interval.js';

@@ -64,6 +64,11 @@ export class ConsumerWorker<Tx> implements Lane {
     return Math.min(this.room(), Math.max(this.#options.concurrency - this.#processor.heldCount, 0));
   }
 
+  /** Whether more may come behind what it holds. Not while transactions of receptors would have to wait for the call that brings it. */
+  continues(): boolean {
+    return !this.#processor.held.some((item) => this.#options.runner.needsTransaction(item));
+  }
+
   /** When what waits here would not keep every receptor busy for long. */
   wantsMore(): boolean {
     const { capacity, concurrency } = this.#options;

@@ -97,6 +97,10 @@ export class ReceptorRunner<Tx> {
     return missing.length === 0 ? { kind: 'completed', status: handled } : { kind: 'settled' };
   }
 
+  needsTransaction({ destination }: WorkItem): boolean {
+    return this.#options.registry.receptorsFor(destination).some(({ transactional }) => transactional);
+  }
+
   /** Whether it may be handled with others, in one transaction. One that may have broken a connection is watched alone. */
   mayShare(item: WorkItem): boolean {
     return (

@@ -45,6 +45,39 @@ describe.each(lanes)('in the $source', (lane) => {
     await eventually(async () => expect(ids(await c.call(takeover)).slice(0, 1)).toEqual(ids([early])));
   });
 
+  it('one that meets others again and again, who open the same streams, stores without opening any', async ({
+    db,
+    a,
+    b,
+  }) => {
+    const all = streams(4).sort((x, y) => ((x.stream_id ?? '') < (y.stream_id ?? '') ? -1 : 1));
+    const openers = [];
+    for (const { stream_id } of all) {
+      const opener = await begin(db);
+      await b.over(opener).call(lane.stores(message({ stream_id: stream_id ?? null })));
+      openers.push(opener);
+    }
+    const storer = await openSession(db);
+    const stored = a.over(storer.client).call(lane.stores(...all));
+    for (const opener of openers.slice(0, 3)) {
+      expect(await waitUntilBlocked(db, storer.pid)).toEqual([opener.pid]);
+      await opener.query('commit');
+    }
+    expect(await stored).toEqual([]); // though the last still has its stream
+    await openers.at(-1)?.query('commit');
+    const { rows } = await db.pool.query(`select 1 from ${lane.table}`);
+    expect(rows).toHaveLength(8);
+    const found = new Set<string>();
+    await eventually(async () => {
+      for (const { message_id } of await b.call(takeover)) found.add(message_id);
+      const { rows: held } = await db.pool.query(
+        `select message_id from ${lane.table} where instance_id is not null`,
+      );
+      await b.call(lane.completes(held), noRoom);
+      expect([...found]).toEqual(expect.arrayContaining(ids(all)));
+    });
+  });
+
   it('streams that only an open transaction has messages in do not keep other work from its turn', async ({
     db,
     a,

@@ -63,6 +63,7 @@ describe('A call line', () => {
   it('continues behind what is held, but not for a while after a call without an answer', async () => {
     vi.useFakeTimers({ toFake: ['performance'] });
     const flags: unknown[] = [];
+    let continues = true;
     const script = new ScriptedCoordinator(['answered', 'unanswered', 'answered']);
     const line = newLine({
       coordinator: {
@@ -71,7 +72,8 @@ describe('A call line', () => {
           return script.processWorkBatch(request);
         },
       },
-      continuesAfterMs: 20,
+      room: () => ({ outbox: 1, inbox: 1, continues }),
+      lostLeaseMs: 20,
       request: { flags: WorkBatchFlags.LookAgain },
     });
     const { LookAgain, Continues } = WorkBatchFlags;
@@ -82,6 +84,9 @@ describe('A call line', () => {
     vi.advanceTimersByTime(25);
     await line.run([sends(4)]);
     expect(flags.at(-1)).toBe(LookAgain | Continues);
+    continues = false;
+    await line.run([sends(5)]);
+    expect(flags.at(-1)).toBe(LookAgain);
   });
 
   it('asks for room when the call is put together, and sends the constant parts with each', async () => {
