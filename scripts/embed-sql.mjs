@@ -1,27 +1,24 @@
-// Embeds sql/**/*.sql into src/migrate/sql.generated.ts, so that the package works when it is bundled.
-// A file named `x.lane.sql` is written once and installed twice, for the outbox and for the inbox:
-// `{lane}` stands for the lane, `{target}` and `{stored_at}` for the columns whose names differ.
+// Embeds sql/**/*.sql into src/migrate/sql.generated.ts, so that the package works when it is bundled. What stands in braces in those
+// files is replaced: see sql-words.mjs.
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { basename } from 'node:path';
+import { lanes, withWords } from './sql-words.mjs';
 
 const root = new URL('../', import.meta.url);
 const out = new URL('src/migrate/sql.generated.ts', root);
 
-const lanes = [
-  { lane: 'outbox', target: 'destination', stored_at: 'created_at' },
-  { lane: 'inbox', target: 'handler_name', stored_at: 'received_at' },
-];
-
+/** By name: in which folder a file lies says nothing to the database. */
 function read(folder) {
-  const files = readdirSync(new URL(`sql/${folder}/`, root))
-    .filter((name) => name.endsWith('.sql'))
-    .sort();
+  const files = readdirSync(new URL(`sql/${folder}/`, root), { recursive: true })
+    .filter((file) => file.endsWith('.sql'))
+    .sort((a, b) => (basename(a) < basename(b) ? -1 : 1));
   return files.flatMap((file) => {
     const text = readFileSync(new URL(`sql/${folder}/${file}`, root), 'utf8');
-    const name = file.replace(/(\.lane)?\.sql$/, '');
-    if (!file.endsWith('.lane.sql')) return [{ name, text }];
+    const name = basename(file).replace(/(\.lane)?\.sql$/, '');
+    if (!file.endsWith('.lane.sql')) return [{ name, text: withWords(text, {}) }];
     return lanes.map((words) => ({
-      name: name.replace('lane', words.lane),
-      text: text.replace(/\{(lane|target|stored_at)\}/g, (_, word) => words[word]),
+      name: name.replace('_lane', `_${words.lane}`),
+      text: withWords(text, words),
     }));
   });
 }

@@ -78,12 +78,12 @@ begin
     p_max_partitions_per_instance, p_lease_seconds, p_stale_threshold_seconds, p_max_outbox_items, p_max_inbox_items,
     p_max_perspective_items, p_takeover_seconds);
   -- The short way of a handler that completes its message in its own transaction.
-  if p_max_outbox_items = 0 and p_max_inbox_items = 0 and p_flags & 4 = 0 and p_spare_outbox_streams >= 0 and p_spare_inbox_streams >= 0
+  if p_max_outbox_items = 0 and p_max_inbox_items = 0 and p_flags & {DebugMode} = 0 and p_spare_outbox_streams >= 0 and p_spare_inbox_streams >= 0
     and num_nonnulls(p_outbox_completions, p_inbox_completions) = 1
     and num_nonnulls(p_outbox_failures, p_inbox_failures, p_receptor_failures, p_perspective_completions, p_perspective_failures,
       p_new_inbox_messages, p_renew_outbox_lease_ids, p_renew_inbox_lease_ids, p_inbox_handlers) = 0
     and wh_settle_one(p_instance_id, p_outbox_completions, p_inbox_completions, p_receptor_completions, p_new_outbox_messages,
-      p_flags & 256 <> 0, p_partition_count, p_lease_seconds)
+      p_flags & {Direct} <> 0, p_partition_count, p_lease_seconds)
   then
     return;
   end if;
@@ -147,7 +147,7 @@ begin
     o.messages := wh_if_accepted(o.messages, i.reported, coalesce(v_inbox_reported.lost, '{}'));
   end if;
 
-  if p_flags & 256 <> 0 and o.messages <> '{}' then
+  if p_flags & {Direct} <> 0 and o.messages <> '{}' then
     v_routed := wh_route(o.messages, i.messages);
     o.messages := v_routed.leaving;
     i.messages := v_routed.own;
@@ -232,7 +232,7 @@ begin
   if v_inbox_leased <> '{}' then
     return query select * from wh_items_inbox(v_inbox_leased);
   end if;
-  if p_flags & 128 <> 0 and (
+  if p_flags & {LookAgain} <> 0 and (
        wh_only_tidied(v_outbox_leased, v_outbox_claimed, v_outbox_arrived, s.outbox_admitted)
        or wh_only_tidied(v_inbox_leased, v_inbox_claimed, v_inbox_arrived, s.inbox_admitted))
   then

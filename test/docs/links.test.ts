@@ -1,4 +1,5 @@
 import { existsSync, readdirSync } from 'node:fs';
+import { basename } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { codeWords, pageText, root } from './page.js';
 
@@ -44,8 +45,8 @@ describe.each(pages)('%s', (page) => {
   });
 
   it('names internal SQL functions that exist', () => {
-    const files = readdirSync(new URL('sql/functions/', root)).map((name) =>
-      name.replace(/(_lane)?(\.lane)?\.sql$/, ''),
+    const files = readdirSync(new URL('sql/functions/', root), { recursive: true, encoding: 'utf8' }).map(
+      (file) => basename(file).replace(/(_lane)?(\.lane)?\.sql$/, ''),
     );
     const named = codeWords(text)
       .map((word) => /^(wh_\w+)\(/.exec(word)?.[1] ?? '')

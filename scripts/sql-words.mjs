@@ -1,0 +1,54 @@
+// The words that stand in braces in sql/**/*.sql, and what is installed for them. A name says what a number means; a fragment is
+// text that has to be the same in several statements. They are text and not functions, so that plans stay as they are.
+
+/** Bits and numbers. test/architecture/sql-words.test.ts compares the bits with src/message.ts. */
+export const constants = {
+  // MessageProcessingStatus
+  Stored: 1,
+  EventStored: 2,
+  Published: 4,
+  ReceptorProcessed: 8,
+  PerspectiveProcessed: 16,
+  Failed: 32768,
+  // WorkBatchFlags
+  NewlyStored: 1,
+  Orphaned: 2,
+  DebugMode: 4,
+  RetryAfterFailure: 32,
+  LeaseLost: 64,
+  LookAgain: 128,
+  Direct: 256,
+  Continues: 512,
+  /** ReceptorProcessed and PerspectiveProcessed. */
+  BothStages: 24,
+  /** In held_through: all that is in the stream, and all that comes. The largest bigint. */
+  Everything: '9223372036854775807',
+  /** Times further away than ten years are cut to this, so that no sum overflows. */
+  TenYears: 315_360_000,
+  /** Advisory locks: who keeps the watch has the first, who sleeps under a watch the second. */
+  WatchLock: 1463965489,
+  SleepLock: 1463965490,
+};
+
+/** `m` is the message, `s` its stream row, `c` the call. */
+export const fragments = {
+  /** Nothing unfinished of the stream lies below: not below its head, unless nobody has admitted it yet. */
+  from_first_unfinished:
+    'm.sequence_order >= least(s.head, (select wh_first_unadmitted_{lane}(c.{lane}_floor))) and m.processed_at is null',
+  /** It is an event, and the event store does not have it yet. */
+  is_unappended: 'm.is_event and m.stream_id is not null and m.status & {EventStored} = 0',
+};
+
+/** A file named `x.lane.sql` is written once and installed twice. */
+export const lanes = [
+  { lane: 'outbox', target: 'destination', stored_at: 'created_at' },
+  { lane: 'inbox', target: 'handler_name', stored_at: 'received_at' },
+];
+
+/** The text with its words replaced. An unknown word is left alone: `'{}'` is an empty array. */
+export function withWords(text, words) {
+  return text.replace(/\{(\w+)\}/g, (whole, word) => {
+    if (word in fragments) return withWords(fragments[word], words);
+    return String(words[word] ?? constants[word] ?? whole);
+  });
+}

@@ -1,0 +1,38 @@
+-- The messages that no coordinator has admitted and that this call is to admit, lowest order first, about as many as there is
+-- room for. Most need none: in a stream that has a row, whoever claims it next takes them in their order, and marks them then
+-- (wh_needing_admission). And a call that has work of its own, and could not begin more at once, leaves streams of others'
+-- partitions to their owners.
+-- Of a crowd it takes what can start (wh_arrivals_beyond_{lane}).
+-- Reads by wh_{lane}_unadmitted, from the lane's floor.
+create or replace function wh_arrivals_{lane}(c wh_call, p_room int, p_polls boolean)
+returns wh_arrived
+language plpgsql stable
+as $$
+declare
+  v_limit int := wh_admission_limit(p_room);
+  -- With more instances more is under way, and most of it is others'.
+  v_look int := v_limit * least(c.{lane}_instances, 5);
+  v_for_all boolean := p_polls or c.noted_at is not null or c.takeover_seconds = 0 or c.{lane}_spare > 0;
+  v_seen int;
+  v_arrivals wh_arrival[];
+begin
+  if c.{lane}_admit_from > c.{lane}_floor then
+    return wh_arrivals_beyond_{lane}(c, p_room, v_for_all); -- there was a crowd a moment ago
+  end if;
+  select count(*), array_agg(a::wh_arrival) filter (where v_for_all or a.appends or a.partition_number % c.{lane}_instances = c.{lane}_rank)
+  into v_seen, v_arrivals
+  from (
+    select m.message_id, m.stream_key, wh_partition(m.stream_key, c.partition_count) as partition_number, m.sequence_order,
+           {is_unappended} as appends
+    from wh_{lane} m
+    where m.partition_number is null and m.processed_at is null and m.sequence_order >= c.{lane}_floor
+    order by m.sequence_order
+    limit v_look
+  ) a;
+  if v_seen = v_look then
+    return wh_arrivals_beyond_{lane}(c, p_room, v_for_all);
+  end if;
+  v_arrivals := wh_needing_admission('{lane}', coalesce(v_arrivals, '{}'));
+  return row(v_arrivals[:v_limit], cardinality(v_arrivals) <= v_limit, false, null)::wh_arrived;
+end
+$$;

@@ -1,0 +1,123 @@
+-- Puts together what every step needs to know of the call, and has the heartbeat written when it has aged (a second, less
+-- under a short stale threshold): a row that is updated in every call leaves a dead version per call to every later
+-- reader while an old snapshot is open. In the same look it sees, for each lane that it asks for work of, whether anything is
+-- unadmitted or due at all; mostly nothing is, and nothing more is read then. What the others' ranks are is for wh_take_rank.
+-- Where the clock has gone back, or the tables were emptied, it sets right what depends on that (wh_follow_clock, wh_restore_lanes).
+-- A call that neither asks for work nor renews may belong to a handler's long transaction: it neither beats nor
+-- moves floors, so it holds no lock on those rows. The time of the call is taken later, by wh_take_time.
+-- Reads by primary key, the instances, and the heads of wh_{lane}_unadmitted and of the three indexes of wh_active_streams, from the floors.
+create or replace function wh_open_call(
+  p_instance_id uuid, p_service_name text, p_host_name text, p_process_id int, p_metadata jsonb, p_flags int,
+  p_partition_count int, p_max_partitions int, p_lease_seconds int, p_stale_threshold_seconds int, p_takeover_seconds numeric,
+  p_takes_outbox boolean, p_takes_inbox boolean, p_renews boolean
+)
+returns wh_call
+language plpgsql
+as $$
+declare
+  c wh_call;
+  v_now timestamptz := clock_timestamp();
+  v_stale_before timestamptz := v_now - make_interval(secs => p_stale_threshold_seconds);
+  v_beats boolean := p_takes_outbox or p_takes_inbox or p_renews;
+  v_last_heartbeat timestamptz;
+  v_is_new_taker boolean;
+  v_floors_moved_at timestamptz;
+  v_clock_went_back boolean;
+begin
+  c.instance_id := p_instance_id;
+  c.opened_at := v_now;
+  c.lease_seconds := p_lease_seconds;
+  c.keeps_completed := p_flags & {DebugMode} <> 0;
+  c.continues := p_flags & {Continues} <> 0;
+  c.partition_count := p_partition_count;
+  c.max_partitions := p_max_partitions;
+  c.takeover_seconds := least(p_takeover_seconds, {TenYears});
+  if not v_beats then
+    -- It claims nothing, so ranks and the floors of claiming are nothing to it: a fifth of the time.
+    select o.admitted_below, n.admitted_below into c.outbox_floor, c.inbox_floor
+    from wh_lanes o, wh_lanes n
+    where o.lane = 'outbox' and n.lane = 'inbox';
+    if found and exists (select 1 from wh_service_instances i where i.instance_id = p_instance_id) then
+      return c;
+    end if;
+  end if;
+  select i.last_heartbeat_at, p_takes_outbox and not i.takes_outbox or p_takes_inbox and not i.takes_inbox,
+         o.admitted_below, o.free_from, o.leased_from, n.admitted_below, n.free_from, n.leased_from,
+         least(o.moved_at, n.moved_at), least(o.swept_at, n.swept_at) < v_now - interval '1 minute',
+         o.is_ahead or n.is_ahead,
+         (exists (select 1 from wh_service_instances x where x.last_heartbeat_at < v_stale_before and x.instance_id <> p_instance_id))::int,
+         p_takes_outbox and exists (
+           select 1 from wh_outbox m where m.partition_number is null and m.processed_at is null and m.sequence_order >= o.admitted_below),
+         p_takes_outbox and (
+           exists (
+             select 1 from wh_active_streams s
+             where s.lane = 'outbox' and s.instance_id is not null and s.lease_expiry between o.leased_from and v_now)
+           or exists (
+             select 1 from wh_active_streams s
+             where s.lane = 'outbox' and s.instance_id is null and s.waits_for is null and not s.is_blocked and s.available_at >= o.free_from)
+           or exists (
+             select 1 from wh_active_streams s
+             where s.lane = 'outbox' and s.is_blocked and s.available_at between o.free_from and v_now)),
+         p_takes_inbox and exists (
+           select 1 from wh_inbox m where m.partition_number is null and m.processed_at is null and m.sequence_order >= n.admitted_below),
+         p_takes_inbox and (
+           exists (
+             select 1 from wh_active_streams s
+             where s.lane = 'inbox' and s.instance_id is not null and s.lease_expiry between n.leased_from and v_now)
+           or exists (
+             select 1 from wh_active_streams s
+             where s.lane = 'inbox' and s.instance_id is null and s.waits_for is null and not s.is_blocked and s.available_at >= n.free_from)
+           or exists (
+             select 1 from wh_active_streams s
+             where s.lane = 'inbox' and s.is_blocked and s.available_at between n.free_from and v_now)
+           or exists (
+             select 1 from wh_active_streams s where s.lane = 'inbox' and s.instance_id is null and s.waits_for is not null))
+  into v_last_heartbeat, v_is_new_taker,
+       c.outbox_floor, c.outbox_free_from, c.outbox_leased_from, c.inbox_floor, c.inbox_free_from, c.inbox_leased_from,
+       v_floors_moved_at, c.sweeps, v_clock_went_back, c.stale_instances, c.outbox_arrived, c.outbox_due, c.inbox_arrived, c.inbox_due
+  -- A clock that has gone back is behind the floors of time: they are none then.
+  from (
+    select l.admitted_below, l.moved_at, l.swept_at, l.next_from > v_now as is_ahead,
+      case when l.next_from > v_now then '-infinity' else l.free_from end as free_from,
+      case when l.next_from > v_now then '-infinity' else l.leased_from end as leased_from
+    from wh_lanes l where l.lane = 'outbox'
+  ) o
+  cross join (
+    select l.admitted_below, l.moved_at, l.swept_at, l.next_from > v_now as is_ahead,
+      case when l.next_from > v_now then '-infinity' else l.free_from end as free_from,
+      case when l.next_from > v_now then '-infinity' else l.leased_from end as leased_from
+    from wh_lanes l where l.lane = 'inbox'
+  ) n
+  left join wh_service_instances i on i.instance_id = p_instance_id;
+  if not found then
+    -- The tables were emptied, as test suites do.
+    perform wh_restore_lanes();
+    return wh_open_call(p_instance_id, p_service_name, p_host_name, p_process_id, p_metadata, p_flags, p_partition_count, p_max_partitions,
+      p_lease_seconds, p_stale_threshold_seconds, p_takeover_seconds, p_takes_outbox, p_takes_inbox, p_renews);
+  end if;
+  if v_clock_went_back and v_beats then
+    -- One follows it, and the others wait until that is committed: a lease of the new time would be moved back too.
+    perform pg_advisory_xact_lock(hashtext('wh_follow_clock'), hashtext(current_schema()));
+    perform wh_follow_clock();
+    c.opened_at := clock_timestamp();
+  end if;
+  -- For wh_move_floors: as far as these notes reach, whoever writes with a later transaction id writes above them.
+  if v_beats and v_floors_moved_at < v_now - interval '250 milliseconds' and pg_current_xact_id_if_assigned() is null then
+    select v_now, o.last_value + o.is_called::int, n.last_value + n.is_called::int,
+      min(case when l.lane = 'outbox' then f.below end), min(case when l.lane = 'inbox' then f.below end)
+    into c.noted_at, c.outbox_noted, c.inbox_noted, c.outbox_committed, c.inbox_committed
+    from wh_outbox_sequence_order_seq o, wh_inbox_sequence_order_seq n, wh_lanes l
+    cross join lateral (
+      select case when l.horizon <= pg_snapshot_xmin(pg_current_snapshot()) then l.next_admitted_below else l.committed_below end as below) f
+    where l.lane = any(array['outbox', 'inbox'])
+    group by o.last_value, o.is_called, n.last_value, n.is_called;
+  end if;
+  if v_last_heartbeat is null or v_is_new_taker
+     or v_beats and v_last_heartbeat < v_now - make_interval(secs => least(1.0, p_stale_threshold_seconds / 4.0))
+  then
+    perform wh_beat(v_last_heartbeat is not null, p_instance_id, p_service_name, p_host_name, p_process_id, p_metadata,
+      p_partition_count, p_stale_threshold_seconds, p_takes_outbox, p_takes_inbox);
+  end if;
+  return c;
+end
+$$;

@@ -1,0 +1,28 @@
+-- Of these event streams: those with an event that is not appended yet and is not among this call's arrivals: before the last
+-- of those in its stream, or (p_after) anywhere. An event that is appended now would overtake it.
+-- Reads by wh_{lane}_stream, from the lane's floor.
+create or replace function wh_behind_{lane}(c wh_call, p_stream_ids uuid[], p_arrivals wh_arrival[], p_after boolean)
+returns uuid[]
+language plpgsql stable
+set enable_hashjoin = off set enable_mergejoin = off
+as $$
+declare
+  v_orders bigint[] := array(select a.sequence_order from unnest(p_arrivals) a where a.appends);
+begin
+  return array(
+    select k.stream_id
+    from unnest(p_stream_ids) as k(stream_id)
+    cross join lateral (
+      select max(a.sequence_order) as sequence_order from unnest(p_arrivals) a where a.appends and a.stream_key = k.stream_id and not p_after
+    ) l
+    cross join lateral (
+      select 1 from wh_{lane} m
+      where m.stream_key = k.stream_id and m.sequence_order >= c.{lane}_floor and m.processed_at is null
+        and (m.partition_number is null) is true and m.is_event and m.status & {EventStored} = 0
+        and (p_after or m.sequence_order < l.sequence_order)
+        and m.sequence_order <> all(v_orders)
+      limit 1
+    ) f
+  );
+end
+$$;

@@ -1,0 +1,11 @@
+-- The receptors that have handled this event, so that only the missing ones run again.
+-- Reads by primary key.
+create or replace function wh_done_receptors(p_event_id uuid)
+returns text[]
+language sql stable security definer
+set search_path from current
+as $$
+  select coalesce(array_agg(r.receptor_name), '{}')
+  from wh_receptor_processing r
+  where r.event_id = p_event_id and r.status & {ReceptorProcessed} <> 0
+$$;

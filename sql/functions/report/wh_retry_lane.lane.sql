@@ -1,0 +1,31 @@
+-- Writes the failures that are to be tried again: counted, with their error and their story, scheduled after the caller's delay or,
+-- when it gave none, after one that doubles from about a second to five minutes, with jitter.
+-- Reads by primary key.
+create or replace function wh_retry_{lane}(c wh_call, p_failures wh_failure[])
+returns wh_kept
+language plpgsql
+set enable_hashjoin = off set enable_mergejoin = off
+as $$
+declare
+  r wh_kept;
+begin
+  with failed as (
+    update wh_{lane} m
+    set status = m.status | f.completed_status | {Failed},
+        attempts = m.attempts + 1,
+        error = f.error,
+        failures = wh_add_failure(m.failures, c, m.attempts + 1, f.error),
+        scheduled_for = c.now + make_interval(secs => case
+          when f.retry_after_seconds is not null then least(greatest(f.retry_after_seconds, -{TenYears}), {TenYears})
+          else least(300, power(2, least(m.attempts, 16)) * (0.75 + random() / 2))
+        end),
+        instance_id = null, lease_expiry = null
+    from unnest(p_failures) f
+    where m.message_id = f.message_id and m.instance_id = c.instance_id
+      and m.attempts + 1 = coalesce(f.attempt, m.attempts + 1)
+    returning m.message_id, m.stream_key
+  )
+  select array_agg(f.message_id), array_agg(f.stream_key) into r from failed f;
+  return r;
+end
+$$;

@@ -1,0 +1,51 @@
+-- Of streams that the caller would lease new messages in: those that have something else unfinished. Where it continues, that may be
+-- its own, as long as the row of the stream need not be written: were its lease renewed with every new message, one that the caller
+-- has forgotten would never be handed out again.
+-- In a fresh stream that can only be a plain insert that nobody has admitted, and there are few of those; so
+-- they are looked through, and the fresh streams one by one only when there are many.
+-- Reads by wh_{lane}_stream from the stream's head or the first unadmitted message, and by wh_{lane}_unadmitted from the lane's floor.
+create or replace function wh_dirty_{lane}(c wh_call, p_streams wh_open_stream[], p_has_known boolean)
+returns uuid[]
+language plpgsql stable
+set enable_hashjoin = off set enable_mergejoin = off
+as $$
+declare
+  c_few constant int := 200;
+  v_dirty uuid[] := '{}';
+  v_unadmitted uuid[];
+begin
+  if p_has_known then
+    v_dirty := array(
+      select s.stream_id
+      from unnest(p_streams) s
+      cross join lateral (
+        select 1 from wh_{lane} m
+        where m.stream_key = s.stream_id and {from_first_unfinished}
+          and not ('{lane}' = 'inbox' and c.continues is true and s.lease_expiry >= c.fresh_from and s.held_through = {Everything}
+            and m.instance_id is not distinct from c.instance_id and m.lease_expiry > c.now)
+        limit 1
+      ) f
+      where s.lane = '{lane}' and s.held and not s.fresh
+    );
+  end if;
+  v_unadmitted := array(
+    select m.stream_key from wh_{lane} m
+    where m.partition_number is null and m.processed_at is null and m.sequence_order >= c.{lane}_floor
+    order by m.sequence_order
+    limit c_few
+  );
+  if cardinality(v_unadmitted) = c_few then
+    v_unadmitted := array(
+      select s.stream_id
+      from unnest(p_streams) s
+      cross join lateral (
+        select 1 from wh_{lane} m
+        where m.stream_key = s.stream_id and m.sequence_order >= c.{lane}_floor and m.processed_at is null
+        limit 1
+      ) f
+      where s.lane = '{lane}' and s.held and s.fresh
+    );
+  end if;
+  return v_dirty || v_unadmitted;
+end
+$$;

@@ -1,0 +1,18 @@
+-- Locks those of these inbox streams that the caller holds, so that new messages can be leased to it behind what it holds of them.
+-- Locks: stream rows, skip locked, so it never waits: one that is locked is being reported on, by a receptor's own transaction perhaps.
+-- After the version rows: who has one of those may wait for one of these. Reads by primary key.
+create or replace function wh_lock_own_streams(c wh_call, p_messages wh_new_message[], p_opened wh_open_stream[])
+returns wh_open_stream[]
+language plpgsql
+as $$
+begin
+  return array(
+    select (s.lane, s.stream_id, false, true, s.lease_expiry, s.head, s.held_through)::wh_open_stream
+    from wh_active_streams s
+    where s.stream_id = any(array(
+        select m.stream_key from unnest(p_messages) m except select o.stream_id from unnest(p_opened) o where o.lane = 'inbox'))
+      and s.lane = 'inbox' and s.instance_id = c.instance_id and s.lease_expiry >= c.fresh_from and s.held_through = {Everything}
+    for no key update skip locked
+  );
+end
+$$;

@@ -1,0 +1,61 @@
+-- Makes the stream rows of everything the call stores and admits in the lane, and locks those that exist.
+-- A fresh stream with a stored message that can be run now is made as held by the caller, so that store and
+-- lease are one insert each; one whose first message has to wait is made as blocked (see wh_point_heads_{lane}). p_held: streams that the caller has reported on and locked; only in
+-- those may it lease new messages beside fresh ones. Any other existing
+-- row is not touched: what is stored there stays unadmitted, like a plain insert, so a storer holds nobody up.
+-- Locks: stream rows by stream_id, the outbox's before the inbox's; waits for a concurrent call that opens the same
+-- stream, and fails with unique_violation when that one commits (see wh_store). An insert with `on conflict do
+-- nothing` would do without that, at twice the cost of a plain one: 13 against 7 ms for 500 rows.
+create or replace function wh_open_streams_{lane}(
+  c wh_call, p_messages wh_new_message[], p_arrivals wh_arrival[], p_held wh_open_stream[], p_room int, p_partitions int[]
+)
+returns wh_opened
+language plpgsql
+set enable_nestloop = off
+as $$
+declare
+  v_fresh wh_open_stream[];
+  v_held wh_open_stream[];
+  v_known uuid[];
+begin
+  with wanted as (
+    select w.stream_id, w.partition_number, min(w.ord) as ord, least(min(w.sequence_order), c.{lane}_floor) as head,
+      min(case when w.scheduled_for > c.now then w.ord end) as scheduled_ord,
+      min(case when w.scheduled_for > c.now then w.scheduled_for end) as available_at
+    from (
+      select m.stream_key as stream_id, m.partition_number, m.ord, m.scheduled_for, null::bigint as sequence_order
+      from unnest(p_messages) m
+      union all
+      select a.stream_key, a.partition_number, 0, null, a.sequence_order from unnest(p_arrivals) a
+    ) w
+    group by w.stream_id, w.partition_number
+  ), others as (
+    select w.* from wanted w left join unnest(p_held) h on h.stream_id = w.stream_id where h.stream_id is null
+  ), known as (
+    select s.stream_id
+    from wh_active_streams s
+    where s.stream_id = any(array(select o.stream_id from others o)) and (s.lane = '{lane}') is true
+  ), opened as (
+    insert into wh_active_streams (stream_id, lane, partition_number, instance_id, lease_expiry, available_at, is_blocked, head, held_through)
+    select w.stream_id, '{lane}', w.partition_number, case when h.held then c.instance_id end, case when h.held then c.lease_expiry end,
+      case when w.ord = w.scheduled_ord then w.available_at else c.now end, coalesce(w.ord = w.scheduled_ord, false),
+      w.head, case when h.held then {Everything} else 0 end
+    from others w
+    -- Held: nothing arrived before it, its first message is not scheduled for later, there is room for it.
+    cross join lateral (
+      select w.ord between 1 and p_room and coalesce(w.ord < w.scheduled_ord, true)
+        and (p_partitions is null or w.partition_number = any(p_partitions)) as held
+    ) h
+    left join known k on k.stream_id = w.stream_id
+    where k.stream_id is null
+    order by w.stream_id
+    returning (lane, stream_id, true, instance_id is not null, lease_expiry, head, held_through)::wh_open_stream as stream
+  )
+  select (select array_agg(o.stream) from opened o),
+         (select array_agg(h::wh_open_stream) from unnest(p_held) h join wanted w on w.stream_id = h.stream_id),
+         (select array_agg(k.stream_id) from known k join wanted w on w.stream_id = k.stream_id where w.ord = 0)
+  into v_fresh, v_held, v_known;
+  return row(coalesce(v_fresh, '{}') || v_held || wh_lock_known_streams('{lane}', v_known),
+    v_held is not null or v_known is not null)::wh_opened;
+end
+$$;

@@ -1,0 +1,80 @@
+-- Decides what becomes of streams that the caller holds and has locked: nothing left, the row goes; something held, the row
+-- stays untouched; nothing held, the stream is free again, due now or when its first message is. With p_goes_on, those that
+-- the claim of this very call may take are not freed but returned: it goes on with them (wh_claim_{lane}).
+-- A cooling stream gives nothing out in this call. Who may sleep is woken for what is left to others.
+-- A lease on a message that has run out while the stream's went on is taken off.
+-- The rows were locked by an earlier statement, so this one sees, with a new snapshot, every message that was admitted
+-- under the lock before; one committed later is not admitted yet and will open the stream anew. Nothing is stranded.
+-- Reads by primary key, then by wh_{lane}_stream from the stream's head, or the first unadmitted message, to what is held.
+create or replace function wh_settle_{lane}(c wh_call, p_stream_ids uuid[], p_goes_on boolean)
+returns uuid[]
+language plpgsql
+set enable_hashjoin = off set enable_mergejoin = off
+as $$
+declare
+  v_emptied uuid[];
+  v_next uuid[];
+  v_freed uuid[];
+  v_heads bigint[];
+  v_scheduled timestamptz[];
+  v_forgotten uuid[];
+  v_for_others boolean;
+begin
+  if p_stream_ids = '{}' or cardinality(p_stream_ids) = 1 and wh_settle_stream_{lane}(c.instance_id, p_stream_ids[1]) then
+    return '{}';
+  end if;
+  with looked as materialized (
+    select s.stream_id, f.sequence_order as head, f.scheduled_for,
+      s.partition_number % c.{lane}_instances = c.{lane}_rank as is_own,
+      s.instance_id = c.instance_id and s.lease_expiry > c.now as is_held,
+      coalesce(s.stream_id = any(c.{lane}_cooling), false) or coalesce(f.scheduled_for > c.now, false) as waits,
+      case when f.instance_id = c.instance_id and f.lease_expiry > c.now then f.lease_expiry
+           else (
+             select max(h.lease_expiry)
+             from wh_{lane} h
+             where h.stream_key = s.stream_id and h.sequence_order between f.sequence_order and s.held_through
+               and h.processed_at is null and h.instance_id is not null)
+      end as held_until
+    from wh_active_streams s
+    left join lateral (
+      select m.sequence_order, m.scheduled_for, m.instance_id, m.lease_expiry
+      from wh_{lane} m
+      where m.stream_key = s.stream_id and {from_first_unfinished}
+      order by m.sequence_order
+      limit 1
+    ) f on true
+    where s.stream_id = any(p_stream_ids) and s.lane = '{lane}'
+  ), settled as materialized (
+    select l.*, case
+        when l.head is null then 'empty'
+        -- What a claim would find due now: its own, or, without a grace period, anybody's. Under a cap on partitions it lets go
+        -- of all, so that others get their turn.
+        when p_goes_on and c.max_partitions is null and l.held_until is null and l.is_held and not l.waits and (l.is_own or c.takeover_seconds = 0) then 'next'
+        else 'free'
+      end as fate
+    from looked l
+    where l.held_until is null or l.held_until <= c.now
+  )
+  select array_agg(t.stream_id) filter (where t.fate = 'empty'),
+         array_agg(t.stream_id) filter (where t.fate = 'next'),
+         array_agg(t.stream_id) filter (where t.fate = 'free'),
+         array_agg(t.head) filter (where t.fate = 'free'),
+         array_agg(t.scheduled_for) filter (where t.fate = 'free'),
+         array_agg(t.stream_id) filter (where t.held_until <= c.now),
+         bool_or(t.is_own is not true and not t.waits) filter (where t.fate = 'free')
+  into v_emptied, v_next, v_freed, v_heads, v_scheduled, v_forgotten, v_for_others
+  from settled t;
+
+  if v_emptied is not null then
+    delete from wh_active_streams s where s.stream_id = any(v_emptied) and s.lane = '{lane}';
+  end if;
+  if v_freed is not null then
+    perform wh_release_{lane}(v_forgotten);
+    perform wh_free_streams(c, '{lane}', v_freed, v_heads, v_scheduled);
+  end if;
+  if v_for_others then
+    perform wh_wake();
+  end if;
+  return coalesce(v_next, '{}');
+end
+$$;

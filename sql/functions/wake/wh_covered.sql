@@ -1,0 +1,16 @@
+-- The process ids of the sessions that sleep under the watch of another one: they share the advisory lock ('WBW2', schema).
+create or replace function wh_covered()
+returns int[]
+language plpgsql
+as $$
+begin
+  return array(
+    select l.pid
+    from pg_locks l
+    where l.locktype = 'advisory' and l.mode = 'ShareLock' and l.granted
+      and l.database = (select d.oid from pg_database d where d.datname = current_database())
+      and l.classid = {SleepLock} and l.objid = hashtext(current_schema())::oid and l.objsubid = 2
+    order by l.pid
+  );
+end
+$$;

@@ -1,8 +1,0 @@
--- Whether a completion finishes an inbox message: when it carries EventStored, or when ReceptorProcessed and
--- PerspectiveProcessed are both set by then.
-create or replace function wh_is_done_inbox(p_status int, p_completion int)
-returns boolean
-language sql immutable parallel safe
-as $$
-  select p_completion & 2 <> 0 or (p_status | p_completion) & 24 = 24
-$$;
