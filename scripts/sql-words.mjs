@@ -23,6 +23,8 @@ export const constants = {
   BothStages: 24,
   /** In held_through: all that is in the stream, and all that comes. The largest bigint. */
   Everything: '9223372036854775807',
+  /** As an ord: behind every message of a call. */
+  LargestInt: 2147483647,
   /** Times further away than ten years are cut to this, so that no sum overflows. */
   TenYears: 315_360_000,
   /** Advisory locks: who keeps the watch has the first, who sleeps under a watch the second. */

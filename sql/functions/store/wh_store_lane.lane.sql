@@ -11,7 +11,7 @@ language plpgsql
 set enable_nestloop = off
 as $$
 declare
-  v_last_ord int := 2147483647;
+  v_last_ord int := {LargestInt};
   v_blocked_keys uuid[];
   v_blocked_ords int[];
   v_leased uuid[];
@@ -25,7 +25,7 @@ declare
     where x.processed_at is null);
 begin
   if cardinality(p_messages) > p_room then
-    select coalesce(min(h.ord), 2147483647) into v_last_ord
+    select coalesce(min(h.ord), {LargestInt}) into v_last_ord
     from (
       select m.ord, row_number() over (order by m.ord) as place
       from unnest(p_messages) m
