@@ -1,8 +1,8 @@
 -- Marks plainly inserted messages as admitted, in streams that this call has opened or locked. Those that the claim
 -- has leased meanwhile are marked already. Where it has looked behind a crowd, it notes for a second how far, so that
--- other calls go on from there.
+-- other calls go on from there. Who owns what is admitted and not leased is woken.
 -- Locks: message rows of streams that the call has locked; the lane's row of wh_admission, skip locked. Reads by primary key.
-create or replace function wh_admit_{lane}(c wh_call, p_arrived wh_arrived, p_admitted wh_arrival[])
+create or replace function wh_admit_{lane}(c wh_call, p_arrived wh_arrived, p_admitted wh_arrival[], p_leased uuid[])
 returns void
 language plpgsql
 set enable_hashjoin = off set enable_mergejoin = off
@@ -21,6 +21,9 @@ begin
     set admit_from = p_arrived.passed_to,
         until = case when a.until > c.now and a.admit_from = c.{lane}_admit_from then a.until else c.now + interval '1 second' end
     where a.lane = (select o.lane from wh_admission o where o.lane = '{lane}' for no key update skip locked);
+  end if;
+  if p_arrived.arrivals <> '{}' and wh_leaves_strangers(p_admitted, p_leased, c.{lane}_rank, c.{lane}_instances) then
+    perform wh_wake();
   end if;
 end
 $$;

@@ -9,7 +9,7 @@
 create or replace function wh_open_call(
   p_instance_id uuid, p_service_name text, p_host_name text, p_process_id int, p_metadata jsonb, p_flags int,
   p_partition_count int, p_max_partitions int, p_lease_seconds int, p_stale_threshold_seconds int, p_takeover_seconds numeric,
-  p_takes_outbox boolean, p_takes_inbox boolean, p_renews boolean
+  p_takes_outbox boolean, p_takes_inbox boolean, p_renews boolean, p_outbox_spare int, p_inbox_spare int
 )
 returns wh_call
 language plpgsql
@@ -28,6 +28,8 @@ begin
   c.opened_at := v_now;
   c.lease_seconds := p_lease_seconds;
   c.keeps_completed := p_flags & {DebugMode} <> 0;
+  c.outbox_spare := p_outbox_spare;
+  c.inbox_spare := p_inbox_spare;
   c.continues := p_flags & {Continues} <> 0;
   c.partition_count := p_partition_count;
   c.max_partitions := p_max_partitions;
@@ -93,7 +95,8 @@ begin
     -- The tables were emptied, as test suites do.
     perform wh_restore_lanes();
     return wh_open_call(p_instance_id, p_service_name, p_host_name, p_process_id, p_metadata, p_flags, p_partition_count, p_max_partitions,
-      p_lease_seconds, p_stale_threshold_seconds, p_takeover_seconds, p_takes_outbox, p_takes_inbox, p_renews);
+      p_lease_seconds, p_stale_threshold_seconds, p_takeover_seconds, p_takes_outbox, p_takes_inbox, p_renews,
+      p_outbox_spare, p_inbox_spare);
   end if;
   if v_clock_went_back and v_beats then
     -- One follows it, and the others wait until that is committed: a lease of the new time would be moved back too.

@@ -5,7 +5,8 @@ create or replace function wh_check_limits(
   p_instance_id uuid, p_service_name text, p_host_name text, p_process_id int,
   p_flags int, p_partition_count int, p_max_partitions_per_instance int,
   p_lease_seconds int, p_stale_threshold_seconds int,
-  p_max_outbox_items int, p_max_inbox_items int, p_max_perspective_items int, p_takeover_seconds numeric
+  p_max_outbox_items int, p_max_inbox_items int, p_max_perspective_items int, p_takeover_seconds numeric,
+  p_spare_outbox_streams int, p_spare_inbox_streams int
 )
 returns boolean
 language plpgsql
@@ -20,7 +21,7 @@ begin
   -- One expression for the good case; which field it was is found out only in the bad one.
   if (p_service_name <> '' and p_flags >= 0 and p_partition_count >= 1 and p_lease_seconds >= 1 and p_stale_threshold_seconds >= 1
       and p_max_outbox_items >= 0 and p_max_inbox_items >= 0 and p_max_perspective_items >= 0
-      and p_takeover_seconds >= 0 and p_takeover_seconds <> 'NaN') is not true
+      and p_takeover_seconds >= 0 and p_takeover_seconds <> 'NaN' and p_spare_outbox_streams >= 0 and p_spare_inbox_streams >= 0) is not true
      or p_instance_id is null or p_host_name is null or p_process_id is null or p_max_partitions_per_instance < 1
   then
     perform wh_refuse_limits(jsonb_build_object(
@@ -28,7 +29,8 @@ begin
       'p_flags', p_flags, 'p_partition_count', p_partition_count, 'p_lease_seconds', p_lease_seconds,
       'p_stale_threshold_seconds', p_stale_threshold_seconds, 'p_max_outbox_items', p_max_outbox_items,
       'p_max_inbox_items', p_max_inbox_items, 'p_max_perspective_items', p_max_perspective_items,
-      'p_takeover_seconds', p_takeover_seconds), p_max_partitions_per_instance);
+      'p_takeover_seconds', p_takeover_seconds,
+      'p_spare_outbox_streams', p_spare_outbox_streams, 'p_spare_inbox_streams', p_spare_inbox_streams), p_max_partitions_per_instance);
   end if;
   return true;
 end

@@ -14,7 +14,8 @@ begin
       perform wh_refuse(v_field, 'is empty');
     elsif v_field in ('p_partition_count', 'p_lease_seconds', 'p_stale_threshold_seconds') and v_value::int < 1 then
       perform wh_refuse(v_field, format('is %s, it must be at least 1', v_value));
-    elsif v_field in ('p_flags', 'p_max_outbox_items', 'p_max_inbox_items', 'p_max_perspective_items') and v_value::int < 0
+    elsif v_field in ('p_flags', 'p_max_outbox_items', 'p_max_inbox_items', 'p_max_perspective_items',
+        'p_spare_outbox_streams', 'p_spare_inbox_streams') and v_value::int < 0
        or v_field = 'p_takeover_seconds' and (v_value::numeric < 0 or v_value = 'NaN') then
       perform wh_refuse(v_field, format('is %s, it must not be negative', v_value));
     end if;

@@ -1,0 +1,14 @@
+-- Renews what a call hands out that has waited for somebody: the leases have aged meanwhile. Returns what it still holds.
+-- Locks: as wh_renew_{lane}. Raises serialization_failure when the clock has gone back during the call.
+create or replace function wh_renew_after_wait(c wh_call, p_outbox uuid[], p_inbox uuid[])
+returns wh_leased
+language plpgsql
+as $$
+begin
+  if clock_timestamp() < c.now then
+    raise exception using errcode = 'serialization_failure', message = 'process_work_batch: the clock has gone back during this call';
+  end if;
+  c := wh_take_time(c, false);
+  return row(wh_renew_outbox(c, p_outbox), wh_renew_inbox(c, p_inbox))::wh_leased;
+end
+$$;
