@@ -92,7 +92,7 @@ export function assemble<Tx>(
     ...work,
     // Reports ride with what is sent next: whoever sends in a loop has half as many calls.
     pause: turn,
-    lostLeaseMs: 2 * settings.leaseSeconds * 1000,
+    lostLeaseMs: lostCallMs + 3 * settings.leaseSeconds * 1000,
     request: {
       inboxHandlers: registry.handlerNames(),
       maxPerspectiveItems: 0,
@@ -153,6 +153,9 @@ export function assemble<Tx>(
       (receptor === undefined ? undefined : policies.get(receptor)) ?? defaultRetry,
   };
 }
+
+/** A call that was given up may still be on its way: the network delivers for minutes. Then it waits for two leases at most. */
+const lostCallMs = 300_000;
 
 /** A busy server may take seconds. */
 const shortestCallTimeoutSeconds = 5;

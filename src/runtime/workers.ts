@@ -168,7 +168,7 @@ export class Workers<Tx> {
   room(): RoomNow {
     // Calls of senders hand out work too; before it has subscribed, what it sends to itself would find nobody.
     if (!this.#takesWork) return noRoom;
-    return { ...this.#loop.room(), continues: this.#consumer.continues() };
+    return { ...this.#loop.room(), continuesAbove: this.#consumer.continuesAbove() };
   }
 
   take(batch: WorkBatch, sentAt: number): void {

@@ -34,8 +34,11 @@ export interface RoomNow {
   readonly inbox: number;
   readonly spareOutbox?: number;
   readonly spareInbox?: number;
-  /** New messages may be leased behind those that are held (`WorkBatchFlags.Continues`). */
-  readonly continues?: boolean;
+  /**
+   * New messages may be leased behind those that are held (`WorkBatchFlags.Continues`), where so much room is left for other streams.
+   * Default: never.
+   */
+  readonly continuesAbove?: number;
 }
 
 type Room = Pick<
@@ -110,9 +113,9 @@ export class CallLine {
       batch = await coordinator.processWorkBatch({ ...request, ...units, ...room });
     } catch (thrown) {
       const error = asWhizbangError(thrown);
+      if (blamesInput(error) && seats.length > 0) return this.#sendInParts(call, seats, room, error);
       this.#continuesFrom = performance.now() + (this.#options.lostLeaseMs ?? Number.POSITIVE_INFINITY);
-      if (seats.length === 0 || !blamesInput(error)) throw error;
-      return this.#sendInParts(call, seats, room, error);
+      throw error;
     }
     for (const { unit, run } of seats) run.carried(unit);
     call.gather(batch);
@@ -146,24 +149,33 @@ export class CallLine {
     const { room, onBatch, request } = this.#options;
     if (onBatch === undefined && !call.takesWork) return noRoom;
     if (room === undefined) return {};
-    const { continues, ...limits } = readRoom(room);
-    if (!continues || performance.now() < this.#continuesFrom) return limits;
+    const { continuesAbove, ...limits } = readRoom(room);
+    const isFull = (limits.maxInboxItems ?? 0) - call.newCount < continuesAbove;
+    if (isFull || performance.now() < this.#continuesFrom) return limits;
     return { ...limits, flags: (request?.flags ?? WorkBatchFlags.None) | WorkBatchFlags.Continues };
   }
 }
 
 /** Refused here: in the call it would look as if a unit were to blame. */
-function readRoom(room: NonNullable<CallLineOptions['room']>): Room & Pick<RoomNow, 'continues'> {
+function readRoom(
+  room: NonNullable<CallLineOptions['room']>,
+): Room & Required<Pick<RoomNow, 'continuesAbove'>> {
   let cause: unknown;
   try {
-    const { outbox, inbox, spareOutbox = 0, spareInbox = 0, continues = false } = room();
+    const {
+      outbox,
+      inbox,
+      spareOutbox = 0,
+      spareInbox = 0,
+      continuesAbove = Number.POSITIVE_INFINITY,
+    } = room();
     if ([outbox, inbox, spareOutbox, spareInbox].every((count) => Number.isInteger(count) && count >= 0)) {
       return {
         maxOutboxItems: outbox,
         maxInboxItems: inbox,
         spareOutboxStreams: spareOutbox,
         spareInboxStreams: spareInbox,
-        continues,
+        continuesAbove,
       };
     }
     cause = new RangeError(`outbox ${outbox}, inbox ${inbox}`);

@@ -48,6 +48,15 @@ export class Call {
     return this.#takers.length > 0;
   }
 
+  /** How many messages it stores. */
+  get newCount(): number {
+    return this.seats.reduce(
+      (count, { unit }) =>
+        count + (unit.newOutboxMessages?.length ?? 0) + (unit.newInboxMessages?.length ?? 0),
+      0,
+    );
+  }
+
   carries(run: Run | undefined): boolean {
     return run !== undefined && this.#runs.has(run);
   }

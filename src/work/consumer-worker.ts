@@ -64,9 +64,14 @@ export class ConsumerWorker<Tx> implements Lane {
     return Math.min(this.room(), Math.max(this.#options.concurrency - this.#processor.heldCount, 0));
   }
 
-  /** Whether more may come behind what it holds. Not while transactions of receptors would have to wait for the call that brings it. */
-  continues(): boolean {
-    return !this.#processor.held.some((item) => this.#options.runner.needsTransaction(item));
+  /**
+   * With so much room more may come behind what it holds: other streams must find places, however long one of them takes. None does
+   * while transactions of receptors would have to wait for the call that brings it.
+   */
+  continuesAbove(): number {
+    const { runner, concurrency } = this.#options;
+    const isBeside = this.#processor.held.some((item) => runner.needsTransaction(item));
+    return isBeside ? Number.POSITIVE_INFINITY : concurrency;
   }
 
   /** When what waits here would not keep every receptor busy for long. */

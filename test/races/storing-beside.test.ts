@@ -1,9 +1,20 @@
 // Calls that store into a stream, in a transaction that stays open, while others finish, fail and claim in it.
 // What they hold back must be found when they end, and must hold nobody up before.
 import { describe, expect } from 'vitest';
+import { createTestDatabase } from '../support/database.js';
 import { eventually } from '../support/eventually.js';
 import { openSession, waitUntilBlocked } from '../support/sessions.js';
-import { ids, it, lanes, message, type NewMessage, outbox, stream, streams } from '../support/work.js';
+import {
+  ids,
+  instance,
+  it,
+  lanes,
+  message,
+  type NewMessage,
+  outbox,
+  stream,
+  streams,
+} from '../support/work.js';
 import { begin, impatient, noRoom, takeover } from './transactions.js';
 
 const inAnHour = () => new Date(Date.now() + 3_600_000).toISOString();
@@ -77,6 +88,33 @@ describe.each(lanes)('in the $source', (lane) => {
       expect([...found]).toEqual(expect.arrayContaining(ids(all)));
     });
   });
+
+  it.each([1, 3, 4])(
+    'one that meets others %i times overtakes nothing that was plainly inserted',
+    async (times) => {
+      await using db = await createTestDatabase();
+      const a = instance(db, 'a');
+      const [first = message(), plain = message(), fresh = message()] = stream(3);
+      const held = await a.call(lane.stores(first));
+      await lane.insertPlain(db.pool, { ...plain, is_event: true });
+      const same = streams(times).sort((x, y) => (x.message_id < y.message_id ? -1 : 1));
+      const others = [];
+      for (const each of same) {
+        const other = await begin(db);
+        await other.query('insert into wh_message_deduplication (message_id) values ($1)', [each.message_id]);
+        await lane.insertPlain(other, each);
+        others.push(other);
+      }
+      const storer = await openSession(db);
+      const call = a.over(storer.client).call(lane.completes(held), lane.stores(fresh, ...same));
+      for (const other of others) {
+        expect(await waitUntilBlocked(db, storer.pid)).toEqual([other.pid]);
+        await other.query('commit');
+      }
+      const ours = (await call).filter(({ stream_id }) => stream_id === first.stream_id);
+      expect(ids(ours)[0]).toBe(plain.message_id);
+    },
+  );
 
   it('streams that only an open transaction has messages in do not keep other work from its turn', async ({
     db,

@@ -82,6 +82,34 @@ describe('What a service sends to itself while it handles something of the same 
     120_000,
   );
 
+  it.each([
+    [8, 10],
+    [500, 150],
+  ])(
+    'leaves places to other streams, however long it waits (prefetch %i, %i messages)',
+    async (prefetch, count) => {
+      await using db = await createTestDatabase();
+      const seen: string[] = [];
+      let goOn = () => {};
+      const allSeen = new Promise<void>((resolve) => {
+        goOn = resolve;
+      });
+      const place = receptor(PlaceOrder, { transaction: false }, async ({ orderId }) => {
+        seen.push(orderId);
+        if (orderId === 'slow') await allSeen;
+      });
+      await using shop = service(db, { receptors: [place], prefetch });
+      await shop.start();
+      await shop.send(PlaceOrder({ orderId: 'slow', step: 0 }));
+      await shop.send(Array.from({ length: count }, (_, i) => PlaceOrder({ orderId: 'slow', step: i + 1 })));
+      for (const orderId of ['b', 'c', 'd']) await shop.send(PlaceOrder({ orderId, step: 1 }));
+      await eventually(() => expect(seen).toEqual(['slow', 'b', 'c', 'd']));
+      goOn();
+      await eventually(async () => expect(await flagsInInbox(db)).toEqual([]));
+      expect(seen.filter((orderId) => orderId === 'slow')).toHaveLength(count + 1);
+    },
+  );
+
   it('waits behind a message whose answer was lost, until its lease has ended', async () => {
     await using db = await createTestDatabase();
     await using proxy = await startLossyProxy(db.connectionString);

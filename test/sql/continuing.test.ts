@@ -3,6 +3,7 @@
 import { describe, expect } from 'vitest';
 import { begin, noRoom, takeover } from '../races/transactions.js';
 import type { TestDatabase } from '../support/database.js';
+import { openSession, waitUntilBlocked } from '../support/sessions.js';
 import {
   Flags,
   ids,
@@ -150,4 +151,27 @@ describe('A caller that does not continue', () => {
     expect(ids(next)).toEqual([second.message_id]);
     expect(next.map(isBehind)).toEqual([false]);
   });
+});
+
+it('A call that has waited for more than two leases hands nothing out, as its caller may have given it up', async ({
+  db,
+  a,
+}) => {
+  const [event = message()] = stream(1, { is_event: true });
+  await a.call(inbox.completes(await a.call(inbox.stores(event))));
+  const other = await begin(db);
+  await other.query('select from wh_event_streams for no key update');
+  const { client, pid } = await openSession(db);
+  const [late = message()] = stream(1, {
+    is_event: true,
+    stream_id: event.stream_id ?? null,
+    expected_version: 1,
+  });
+  const call = a.over(client).call(inbox.stores(late), { p_lease_seconds: 1 });
+  await waitUntilBlocked(db, pid);
+  await other.query('select pg_sleep(2.1)');
+  await other.query('commit');
+  await expect(call).rejects.toMatchObject({ code: '40001' });
+  const { rows } = await db.pool.query('select from wh_inbox');
+  expect(rows).toEqual([]);
 });

@@ -63,8 +63,8 @@ describe('A call line', () => {
   it('continues behind what is held, but not for a while after a call without an answer', async () => {
     vi.useFakeTimers({ toFake: ['performance'] });
     const flags: unknown[] = [];
-    let continues = true;
-    const script = new ScriptedCoordinator(['answered', 'unanswered', 'answered']);
+    let continuesAbove = 8;
+    const script = new ScriptedCoordinator(['answered', 'unanswered', 'answered', 'answered', 'answered']);
     const line = newLine({
       coordinator: {
         processWorkBatch: (request) => {
@@ -72,7 +72,7 @@ describe('A call line', () => {
           return script.processWorkBatch(request);
         },
       },
-      room: () => ({ outbox: 1, inbox: 1, continues }),
+      room: () => ({ outbox: 1, inbox: 9, continuesAbove }),
       lostLeaseMs: 20,
       request: { flags: WorkBatchFlags.LookAgain },
     });
@@ -84,7 +84,10 @@ describe('A call line', () => {
     vi.advanceTimersByTime(25);
     await line.run([sends(4)]);
     expect(flags.at(-1)).toBe(LookAgain | Continues);
-    continues = false;
+    await line.run([poisoned()]);
+    await line.run([sends(6)]);
+    expect(flags.at(-1)).toBe(LookAgain | Continues); // to be refused is an answer
+    continuesAbove = 9;
     await line.run([sends(5)]);
     expect(flags.at(-1)).toBe(LookAgain);
   });

@@ -5,18 +5,20 @@
 create or replace function wh_needing_admission(p_lane text, p_arrivals wh_arrival[])
 returns wh_arrival[]
 language plpgsql stable
-set enable_hashjoin = off set enable_mergejoin = off
 as $$
 begin
   if p_arrivals = '{}' then
     return p_arrivals;
   end if;
   return array(
-    select a::wh_arrival
-    from unnest(p_arrivals) a
-    left join wh_active_streams s on s.stream_id = a.stream_key and (s.lane = p_lane) is true
-    where s.stream_id is null or a.appends or a.sequence_order < s.head
-    order by a.sequence_order
+    select u.a
+    from (
+      -- Not joined: whatever the statistics say, each is looked up.
+      select a::wh_arrival as a, (select s from wh_active_streams s where s.stream_id = a.stream_key and (s.lane = p_lane) is true) as s
+      from unnest(p_arrivals) a
+    ) u
+    where (u.s).stream_id is null or (u.a).appends or (u.a).sequence_order < (u.s).head
+    order by (u.a).sequence_order
   );
 end
 $$;

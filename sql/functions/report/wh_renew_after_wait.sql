@@ -1,5 +1,6 @@
 -- Renews what a call hands out that has waited for somebody: the leases have aged meanwhile. Returns what it still holds.
--- Locks: as wh_renew_{lane}. Raises serialization_failure when the clock has gone back during the call.
+-- Locks: as wh_renew_{lane}. Raises serialization_failure when the clock has gone back during the call,
+-- or when it has waited for more than two leases and would hand something out.
 create or replace function wh_renew_after_wait(c wh_call, p_outbox uuid[], p_inbox uuid[])
 returns wh_leased
 language plpgsql
@@ -7,6 +8,10 @@ as $$
 begin
   if clock_timestamp() < c.now then
     raise exception using errcode = 'serialization_failure', message = 'process_work_batch: the clock has gone back during this call';
+  end if;
+  -- Its caller may have given it up long ago, and must be able to count on that: what it does not know of is not leased to it any more.
+  if clock_timestamp() > c.now + make_interval(secs => 2 * c.lease_seconds) and (p_outbox <> '{}' or p_inbox <> '{}') then
+    raise exception using errcode = 'serialization_failure', message = 'process_work_batch: this call has waited for more than two leases';
   end if;
   c := wh_take_time(c, false);
   return row(wh_renew_outbox(c, p_outbox), wh_renew_inbox(c, p_inbox))::wh_leased;

@@ -24,7 +24,9 @@ declare
     ) x
     where x.processed_at is null);
 begin
-  if cardinality(p_messages) > p_room then
+  if p_room = 0 then
+    v_last_ord := 0;
+  elsif cardinality(p_messages) > p_room then
     select coalesce(min(h.ord), {LargestInt}) into v_last_ord
     from (
       select m.ord, row_number() over (order by m.ord) as place

@@ -35,11 +35,11 @@ begin
   if c.max_partitions is not null then
     v_partitions := wh_partitions_with_room(c, array(select m.partition_number from unnest(v_outbox_opening || v_inbox_opening) m));
   end if;
+  -- Without room nothing may be leased, also not in streams that the caller holds.
   if v_outbox_opening <> '{}' or p_outbox_arrivals <> '{}' then
-    v_opened := wh_open_streams_outbox(c, v_outbox_opening, p_outbox_arrivals, p_outbox_held, p_outbox_room, v_partitions);
+    v_opened := wh_open_streams_outbox(c, v_outbox_opening, p_outbox_arrivals, case when p_outbox_room > 0 then p_outbox_held else '{}' end, p_outbox_room, v_partitions);
   end if;
   if v_inbox_opening <> '{}' or p_inbox_arrivals <> '{}' then
-    -- Without room nothing may be leased there, also not in streams that the caller holds.
     v_opened_inbox := wh_open_streams_inbox(c, v_inbox_opening, p_inbox_arrivals, case when p_inbox_room > 0 then p_inbox_held else '{}' end, p_inbox_room, v_partitions);
     v_opened := row(v_opened.streams || v_opened_inbox.streams, v_opened.has_known or v_opened_inbox.has_known)::wh_opened;
   end if;
