@@ -46,7 +46,7 @@ describe.each(pages)('%s', (page) => {
 
   it('names internal SQL functions that exist', () => {
     const files = readdirSync(new URL('sql/functions/', root), { recursive: true, encoding: 'utf8' }).map(
-      (file) => basename(file).replace(/(_lane)?(\.lane)?\.sql$/, ''),
+      (path) => basename(path).replace(/(_lane)?(\.lane)?\.sql$/, ''),
     );
     const named = codeWords(text)
       .map((word) => /^(wh_\w+)\(/.exec(word)?.[1] ?? '')
