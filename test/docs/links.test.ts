@@ -1,6 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { basename } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { slugOf } from '../../docs/.vitepress/slug.js';
 import { codeWords, pageText, root } from './page.js';
 
 const pages = [
@@ -10,14 +11,9 @@ const pages = [
     .map((name) => `docs/${name.replaceAll('\\', '/')}`),
 ];
 
-/** As GitHub makes them from headings. */
+/** As GitHub and the site make them from headings. */
 const anchorsOf = (path: string) =>
-  [...pageText(path).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
-    heading
-      .toLowerCase()
-      .replaceAll(/[^\p{L}\p{N}\- _]/gu, '')
-      .replaceAll(' ', '-'),
-  );
+  [...pageText(path).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) => slugOf(heading));
 
 function isBroken(page: string, link: string): boolean {
   const [path = '', anchor] = link.split('#');

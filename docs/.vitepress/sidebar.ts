@@ -1,0 +1,70 @@
+// The pages of the site in the order of reading. In: nothing; out: groups of links. Read by the site's configuration and by
+// test/docs/site.test.ts, which sees to it that every page is here.
+
+export interface Group {
+  readonly text: string;
+  readonly collapsed?: boolean;
+  readonly items: readonly { readonly text: string; readonly link: string }[];
+}
+
+export const sidebar: readonly Group[] = [
+  {
+    text: 'Guide',
+    items: [
+      { text: 'Overview', link: '/guide/' },
+      { text: 'Getting started', link: '/guide/getting-started' },
+      { text: 'Messages', link: '/guide/messages' },
+      { text: 'Sending', link: '/guide/sending' },
+      { text: 'Your own transaction', link: '/guide/your-own-transaction' },
+      { text: 'Receptors', link: '/guide/receptors' },
+      { text: 'Ordering', link: '/guide/ordering' },
+      { text: 'Retries and dead letters', link: '/guide/retries-and-dead-letters' },
+      { text: 'Testing', link: '/guide/testing' },
+      { text: 'Running a service', link: '/guide/running-a-service' },
+      { text: 'Transports', link: '/guide/transports' },
+      { text: 'Strategies', link: '/guide/strategies' },
+      { text: 'pgbouncer', link: '/guide/pgbouncer' },
+      { text: 'Plain inserts', link: '/guide/plain-inserts' },
+    ],
+  },
+  {
+    text: 'Choose',
+    items: [
+      { text: 'How it compares', link: '/compare' },
+      { text: 'Coming from a job queue', link: '/coming-from' },
+    ],
+  },
+  {
+    text: 'Reference',
+    items: [
+      { text: 'API', link: '/reference/api' },
+      { text: 'Options', link: '/reference/options' },
+      { text: 'Errors', link: '/reference/errors' },
+      { text: 'Events', link: '/reference/events' },
+      { text: 'SQL', link: '/reference/sql' },
+      { text: 'Command line', link: '/reference/command-line' },
+      { text: 'Glossary', link: '/glossary' },
+    ],
+  },
+  {
+    text: 'Operate',
+    items: [
+      { text: 'In production', link: '/operate/in-production' },
+      { text: 'Why is my message not running?', link: '/operate/why-is-my-message-not-running' },
+      { text: 'Least privilege', link: '/operate/least-privilege' },
+    ],
+  },
+  {
+    text: 'Internals',
+    collapsed: true,
+    items: [
+      { text: 'Life of a message', link: '/internals/life-of-a-message' },
+      { text: 'Mechanism', link: '/internals/mechanism' },
+      { text: 'Lock order', link: '/internals/lock-order' },
+      { text: 'Crashes', link: '/internals/crashes' },
+      { text: 'Schema', link: '/internals/schema' },
+      { text: 'Benchmarks', link: '/internals/benchmarks' },
+      { text: 'Decisions', link: '/decisions/' },
+    ],
+  },
+];
