@@ -31,7 +31,7 @@ describe('The page of events', () => {
     const told = [...source.matchAll(/MessageNotice & \{([^}]*)\}/g)].flatMap(([, fields = '']) =>
       [...fields.matchAll(/readonly (\w+):/g)].map(([, field = '']) => field),
     );
-    expect(rowsOf('What is told of a message').sort()).toEqual(
+    expect(rowsOf('Message fields').sort()).toEqual(
       [...new Set([...membersOf('MessageNotice'), ...told])].sort(),
     );
   });
