@@ -64,6 +64,7 @@ export const sidebar: readonly Group[] = [
       { text: 'Crashes', link: '/internals/crashes' },
       { text: 'Schema', link: '/internals/schema' },
       { text: 'Benchmarks', link: '/internals/benchmarks' },
+      { text: 'Internal words', link: '/internals/words' },
       { text: 'Decisions', link: '/decisions/' },
     ],
   },
