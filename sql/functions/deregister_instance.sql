@@ -1,7 +1,12 @@
--- A clean goodbye: frees everything the instance holds, at once, and removes it.
--- Returns how many streams were freed; others are woken to take them. To be called when none of the instance's calls is in flight.
--- What it subscribed to stays until another instance subscribes.
--- Locks: the instance's streams, the outbox's before the inbox's, by stream_id, waiting, so that none is left behind.
+-- Removes an instance that stops: frees every stream that it holds and deletes its row.
+-- Returns the number of freed streams. If there are any, one sleeping worker is notified to claim them.
+-- Call it when no other call of the instance is in flight.
+-- The subscriptions of the instance stay until another instance subscribes.
+-- Locks: stream rows of the instance, outbox before inbox, by stream_id; it waits, so that no stream is left behind.
+--   Then the instance row and its subscription rows.
+-- Reads by: streams by wh_active_streams_leased; the instance by primary key; all rows of wh_subscriptions.
+-- Raises: WB001
+-- Called by: wire.ts
 create or replace function deregister_instance(p_instance_id uuid)
 returns int
 language plpgsql security definer

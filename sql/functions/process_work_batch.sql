@@ -1,12 +1,14 @@
--- The one door of all coordination: an instance says who it is, what it has done, what it wants stored and how
--- much it can run, and gets what it may run now. One call, one transaction.
--- Promises: strict order within a stream, one holder per stream, nothing lost, nothing stranded; it refuses bad
--- input whole. The cost follows what it stores, completes and hands out. What it stores and does not lease
--- wakes who sleeps, and so does what it admits and leaves to others.
--- Locks: waits always in this order and each in the order of its keys, so that calls cannot deadlock: receptor rows,
--- perspective rows, stream rows it reports on, then for rows that another call is just making: deduplication
--- rows, stream rows (outbox, inbox), version rows, message rows, event rows. After that it never waits: its own stream rows, then skip locked.
--- Raises: WB001 (a field is bad), WB002 (a version was not as expected), WB003 (not READ COMMITTED).
+-- The only entry point of coordination. An instance says who it is, what it has done, what it wants stored and how much
+-- it can run. It gets the messages that it may run now. One call is one transaction. Bad input is refused as a whole.
+-- Promises: strict order within a stream, one holder per stream, no lost message, no stranded message. The cost follows
+-- what the call stores, completes and hands out. A sleeping worker is notified of what is left to others.
+-- Locks: waits in this order, within each kind by key, so that calls cannot deadlock: perspective rows; stream rows it
+--   reports on; receptor rows; rows that another call is inserting: deduplication, stream (outbox, inbox), version,
+--   message and event rows. After that it never waits: its own stream rows, then skip locked. See lock-order.md.
+-- Reads by: as the functions that it calls.
+-- Raises: WB001 (a field is bad), WB002 (a version is not the expected one), WB003 (not READ COMMITTED),
+--   serialization_failure (the clock went back, a wait of two leases, or others kept storing the same rows).
+-- Called by: wh_transfer, wh_transfer_each, wire.ts
 create or replace function process_work_batch(
   p_instance_id uuid, p_service_name text, p_host_name text, p_process_id int, p_metadata jsonb default null,
   p_outbox_completions jsonb default null, p_outbox_failures jsonb default null,

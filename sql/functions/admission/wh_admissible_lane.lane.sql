@@ -1,5 +1,9 @@
--- Of these arrivals: those whose stream the call has opened or locked, and, where they are not all that is unadmitted,
--- without events that would overtake earlier ones of their stream.
+-- Returns those of these arrivals whose stream the call has opened or locked. If they are not all that is unadmitted,
+-- it leaves out streams in which an event would overtake an earlier one.
+-- Locks: none
+-- Reads by: as wh_behind_{lane}.
+-- Raises: none
+-- Called by: wh_try_store
 create or replace function wh_admissible_{lane}(c wh_call, p_arrivals wh_arrival[], p_streams wh_open_stream[])
 returns wh_arrival[]
 language plpgsql stable

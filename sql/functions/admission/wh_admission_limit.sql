@@ -1,4 +1,9 @@
--- How many plainly inserted messages a call admits at most: about twice what it has room for, as some are others'.
+-- Returns how many plainly inserted messages a call admits at most: about twice its room, because some belong to other
+-- instances.
+-- Locks: none
+-- Reads by: no table
+-- Raises: none
+-- Called by: wh_arrivals_beyond_{lane}, wh_arrivals_{lane}
 create or replace function wh_admission_limit(p_room int)
 returns int
 language sql immutable parallel safe

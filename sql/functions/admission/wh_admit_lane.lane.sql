@@ -1,7 +1,12 @@
--- Marks plainly inserted messages as admitted, in streams that this call has opened or locked. Those that the claim
--- has leased meanwhile are marked already. Where it has looked behind a crowd, it notes for a second how far, so that
--- other calls go on from there. Who owns what is admitted and not leased is woken.
--- Locks: message rows of streams that the call has locked; the lane's row of wh_admission, skip locked. Reads by primary key.
+-- Marks plainly inserted messages as admitted, in streams that this call has opened or locked. Those that the claim has
+-- leased meanwhile are marked already.
+-- If the call has looked behind many unadmitted messages, it notes for a second how far, so that other calls continue
+-- there.
+-- A sleeping worker is notified when it admits messages that another instance owns, and leases them to nobody.
+-- Locks: message rows of streams that the call has locked; the lane's row of wh_admission, skip locked.
+-- Reads by: primary key.
+-- Raises: none
+-- Called by: process_work_batch
 create or replace function wh_admit_{lane}(c wh_call, p_arrived wh_arrived, p_admitted wh_arrival[], p_leased uuid[])
 returns void
 language plpgsql

@@ -1,12 +1,17 @@
--- Of a crowd of unadmitted messages: where the lowest needs admission, as the floors cannot pass it, that one and those next to it that
--- do, so that the crowd gets smaller; and what can start now: messages of streams without a row that the caller has a handler for,
--- those below the head of theirs, and events that a due stream waits for. All others lie in streams that are held or blocked: they
--- must not hide these.
--- It looks for a second at most, and where the streams that are due would fill the room, not for long. How far it came is noted for
--- other calls (wh_admit_{lane}); they look a little before that again, as most that commit late are not very late.
--- Only when it has not come to the end and found nothing to do, it admits all of the lowest, so that there is less to look through:
--- a long transaction may keep the floors where they are.
--- Reads by wh_{lane}_unadmitted, from where admission goes on; streams by primary key.
+-- Picks what to admit when there are more unadmitted messages than a call reads (a crowd). Most of them lie in streams
+-- that are held or blocked, and must not hide the others.
+-- It picks what can start now: messages of streams without a row that the caller has a handler for, messages below the
+-- head of their stream, and events that a due stream waits for. If the lowest message needs admission, the floors
+-- cannot pass it; then it also picks that one and those next to it that need admission, so that the crowd gets smaller.
+-- It looks for a second at most, and for 20 ms if the streams that are due would fill the room. How far it came is
+-- noted for other calls (wh_admit_{lane}). They start a little before that, because most late commits are not very
+-- late.
+-- If it has found nothing to do and has not come to the end, it picks all of the lowest messages, so that there is less
+-- to look through: a long transaction may hold the floors back.
+-- Locks: none
+-- Reads by: wh_{lane}_unadmitted, from where admission continues; streams by primary key.
+-- Raises: none
+-- Called by: wh_arrivals_{lane}
 create or replace function wh_arrivals_beyond_{lane}(c wh_call, p_room int, p_for_all boolean)
 returns wh_arrived
 language plpgsql stable

@@ -1,9 +1,12 @@
--- The messages that no coordinator has admitted and that this call is to admit, lowest order first, about as many as there is
--- room for. Most need none: in a stream that has a row, whoever claims it next takes them in their order, and marks them then
--- (wh_needing_admission). And a call that has work of its own, and could not begin more at once, leaves streams of others'
--- partitions to their owners.
--- Of a crowd it takes what can start (wh_arrivals_beyond_{lane}).
--- Reads by wh_{lane}_unadmitted, from the lane's floor.
+-- Returns the unadmitted messages that this call is to admit, lowest order first, about as many as there is room for.
+-- Most need no admission: in a stream that has a row, the next claim takes them in their order and marks them
+-- (wh_needing_admission). A call that has work of its own, and could not begin more at once, leaves new streams of
+-- other instances' partitions to their owners.
+-- If there are too many, it picks what can start (wh_arrivals_beyond_{lane}).
+-- Locks: none
+-- Reads by: wh_{lane}_unadmitted, from the lane's floor.
+-- Raises: none
+-- Called by: process_work_batch
 create or replace function wh_arrivals_{lane}(c wh_call, p_room int, p_polls boolean)
 returns wh_arrived
 language plpgsql stable

@@ -1,5 +1,9 @@
--- How many streams of a lane are due that the caller may take, but no more than p_most. As wh_lock_due_streams picks them.
--- Reads by wh_active_streams_free, from the lane's floor.
+-- Counts the due streams of a lane that the caller may take, up to p_most. The conditions are those of
+-- wh_lock_due_streams.
+-- Locks: none
+-- Reads by: wh_active_streams_free, from the lane's floor.
+-- Raises: none
+-- Called by: wh_arrivals_beyond_{lane}
 create or replace function wh_count_due(c wh_call, p_lane text, p_most int, p_free_from timestamptz)
 returns int
 language plpgsql stable

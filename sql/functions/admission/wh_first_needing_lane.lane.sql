@@ -1,6 +1,10 @@
--- The order number of the first unadmitted message between two others that needs admission (wh_needing_admission), among the first p_most of
--- them. All others lie behind the head of a stream that has a row: its next claim finds and marks them.
--- Reads by wh_{lane}_unadmitted from p_from; streams by primary key.
+-- Returns the order number of the first unadmitted message between two numbers that needs admission
+-- (wh_needing_admission), among the first p_most. All others lie behind the head of a stream that has a row; its next
+-- claim finds and marks them.
+-- Locks: none
+-- Reads by: wh_{lane}_unadmitted, from p_from; streams by primary key.
+-- Raises: none
+-- Called by: wh_arrivals_beyond_{lane}, wh_move_floors_{lane}
 create or replace function wh_first_needing_{lane}(p_from bigint, p_below bigint, p_most int)
 returns bigint
 language plpgsql stable

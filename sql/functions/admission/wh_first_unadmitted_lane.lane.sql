@@ -1,6 +1,10 @@
--- The order number of the first message that no coordinator has admitted. One that was committed late may lie below the
--- head of its stream; so whoever looks for a stream's first message starts from the lower of the two.
--- To be called as `(select …)`: once per statement, with its snapshot. Reads the head of wh_{lane}_unadmitted.
+-- Returns the order number of the first unadmitted message of the lane. A message that was committed late may lie below
+-- the head of its stream. So every look for a stream's first message starts from the lower of the two.
+-- Call it as `(select …)`: once per statement, with its snapshot.
+-- Locks: none
+-- Reads by: the first entry of wh_{lane}_unadmitted, from the lane's floor.
+-- Raises: none
+-- Called by: wh_claim_{lane}, wh_close_{lane}, wh_dirty_{lane}, wh_settle_{lane}
 create or replace function wh_first_unadmitted_{lane}(p_floor bigint)
 returns bigint
 language plpgsql stable

@@ -1,5 +1,9 @@
--- Whether the call has admitted messages of partitions that are not the caller's, and leased them to nobody. Whoever looked
--- while it had their streams locked has passed them by, and has to be woken. Touches no table.
+-- Tells whether the call has admitted messages of other instances' partitions and leased them to no instance. A worker
+-- that looked while their streams were locked has skipped them and has to be notified.
+-- Locks: none
+-- Reads by: no table
+-- Raises: none
+-- Called by: process_work_batch
 create or replace function wh_leaves_strangers(p_admitted wh_arrival[], p_leased uuid[], p_rank int, p_instances int)
 returns boolean
 language plpgsql immutable

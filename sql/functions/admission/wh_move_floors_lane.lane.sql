@@ -1,15 +1,19 @@
--- Moves the lane's floors, at most four times a second: below them no live row is to be found that is looked for.
--- A row can still appear below a floor when its transaction was running while the floor was noted. So what is noted
--- now, before this call had a transaction id, takes effect when every transaction with an earlier id has ended.
--- (A read-only snapshot, however old, has no transaction id and does not hold it back.) One freak remains: a plain
--- insert takes its order number a moment before its id; so once a minute, also in a quiet
--- system, the look starts from the bottom.
--- Unadmitted messages that lie behind the head of a stream that has a row are passed: whoever looks at the stream next finds them. Two
--- horizons later than they were numbered: at the first they are all committed; at the second everybody has ended who may have found
--- the stream empty before that.
--- What was noted before the clock went back is not written any more: asked under the lock, so it is either before wh_follow_clock
--- has looked, or not at all.
--- Locks: the lane's row, skip locked, and only when they can move: a poll that they cannot move for writes nothing. Reads the heads of four indexes.
+-- Moves the lane's floors, at most four times a second. Below a floor there is no live row that a search looks for.
+-- A row can still appear below a floor if its transaction was running while the floor was noted. So what is noted now,
+-- before this call had a transaction id, takes effect when every transaction with an earlier id has ended. (A read-only
+-- snapshot, however old, has no transaction id and does not delay it.)
+-- One exception remains: a plain insert takes its order number a moment before its transaction id. So once a minute,
+-- also in a quiet system, the look starts from the bottom.
+-- Unadmitted messages behind the head of a stream that has a row are passed: the next look at the stream finds them.
+-- They are passed two horizons after they were numbered. At the first, all of them are committed. At the second, every
+-- call has ended that may have found the stream empty before.
+-- A note from before the clock went back is not written. That is checked under the lock, so it happens either before
+-- wh_follow_clock has looked, or not at all.
+-- Locks: the lane's row of wh_lanes, skip locked, and only if the floors can move: otherwise a poll writes nothing.
+-- Reads by: the first entries of wh_{lane}_unadmitted, wh_active_streams_free, wh_active_streams_blocked and
+--   wh_active_streams_leased, from the floors.
+-- Raises: none
+-- Called by: process_work_batch
 create or replace function wh_move_floors_{lane}(c wh_call)
 returns void
 language plpgsql

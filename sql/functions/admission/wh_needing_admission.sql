@@ -1,7 +1,11 @@
--- Of these unadmitted messages, in their order: those of streams without a row; events, which are to be appended; and, in a
--- stream that has a row, those that lie below its head. All others are left: the next claim of their stream finds and marks them, so
--- that each is written once and not twice, and nobody locks a stream that somebody else works on. The floors pass them (wh_move_floors_{lane}).
--- Reads by primary key.
+-- Returns those of these unadmitted messages, in their order, that need admission: messages of streams without a row,
+-- events (they have to be appended), and messages below the head of their stream.
+-- All others are left: the next claim of their stream finds and marks them. So each is written once and not twice, and
+-- no call locks a stream that another one works on. The floors pass them (wh_move_floors_{lane}).
+-- Locks: none
+-- Reads by: primary key.
+-- Raises: none
+-- Called by: wh_arrivals_beyond_{lane}, wh_arrivals_{lane}
 create or replace function wh_needing_admission(p_lane text, p_arrivals wh_arrival[])
 returns wh_arrival[]
 language plpgsql stable

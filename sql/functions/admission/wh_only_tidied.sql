@@ -1,4 +1,9 @@
--- Whether a call has handed out nothing of a lane, put some of it in order, and left more of that to be done. Touches no table.
+-- Tells whether a call has handed out nothing of a lane, has put some streams or messages in order, and has left more
+-- of that to do.
+-- Locks: none
+-- Reads by: no table
+-- Raises: none
+-- Called by: process_work_batch
 create or replace function wh_only_tidied(p_leased uuid[], p_claimed wh_claimed, p_arrived wh_arrived, p_admitted wh_arrival[])
 returns boolean
 language sql immutable parallel safe

@@ -1,7 +1,11 @@
--- Registers the instance, or writes its heartbeat. It never waits: when another call of the same instance is just
--- doing it, that one does it for both. One that was removed as stale and comes back still works for the service that it had
--- joined (wh_join_service), which is known by what it listens to: that stays until somebody else starts.
--- Locks: its own row, skip locked; for the first registration an advisory lock, if it can be had.
+-- Registers the instance, or writes its heartbeat. It never waits: if another call of the same instance is doing it,
+-- that is enough for both.
+-- An instance that was removed as stale and comes back still works for the service that it had joined
+-- (wh_join_service). Its subscriptions show that; they stay until another instance starts.
+-- Locks: its own row, skip locked; for the first registration an advisory lock, tried without waiting.
+-- Reads by: primary key; for the first registration all rows of wh_subscriptions.
+-- Raises: none
+-- Called by: wh_open_call
 create or replace function wh_beat(
   p_is_registered boolean, p_instance_id uuid, p_service_name text, p_host_name text, p_process_id int, p_metadata jsonb,
   p_partition_count int, p_stale_threshold_seconds int, p_takes_outbox boolean, p_takes_inbox boolean

@@ -1,5 +1,10 @@
--- For a handler's transaction that has reported and is about to commit: when its process stalls now, PostgreSQL ends it after
--- one lease, so that the streams it has locked are not locked for ever. A session that is more impatient stays so.
+-- Makes PostgreSQL end this transaction if its process stalls for one lease. It is for a handler's transaction that has
+-- reported and is about to commit: otherwise the streams that it has locked would stay locked.
+-- A session with a shorter timeout keeps it.
+-- Locks: none
+-- Reads by: no table
+-- Raises: none
+-- Called by: process_work_batch, wh_settle_one
 create or replace function wh_end_if_stalled(p_lease_seconds int)
 returns void
 language plpgsql

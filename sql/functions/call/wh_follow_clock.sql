@@ -1,12 +1,18 @@
--- The clock of the database has gone back: a failover to a host that is behind, a step of NTP. Moves every time that is relative to
--- "now" back by as much: leases, heartbeats, retries, since when streams wait. They last as long then as they were meant to. A time
--- that a sender has asked for stays: it is a time of the clock. Floors of time begin anew.
--- By as much as the latest note (wh_move_floors) lies ahead of the clock: by a moment too little, never by too much. Once for each step,
--- as the note goes with it. Calls that began before the step are undone (process_work_batch, wh_take_time); those that begin after it
--- wait for this one (wh_open_call). Where a transaction has a lane or a stream locked for longer than a moment, that is left as it is:
--- due streams do not depend on the clock, and a lease that lasts too long ends when its holder is stale.
--- Locks: the rows of wh_lanes, waiting for a moment; admission marks and instances, skip locked; streams, waiting for a moment, else
--- skip locked. Reads all streams that are held, blocked or due.
+-- Follows a database clock that has gone back, after a failover to a host that is behind or a step of NTP.
+-- It moves every time that is relative to "now" back by the same amount: leases, heartbeats, retries, and since when
+-- streams wait. So they last as long as intended. A time that a sender asked for is a time of the clock and stays.
+-- Floors of time begin anew.
+-- The amount is how far the latest note (wh_move_floors_{lane}) lies ahead of the clock: slightly too little, never too
+-- much. It happens once per step, because the note is reset too.
+-- Calls that began before the step are undone (process_work_batch, wh_take_time). Calls that begin after it wait for
+-- this one (wh_open_call).
+-- If a transaction holds a lane or a stream for longer than 200 ms, that lane or stream is left as it is: due streams
+-- do not depend on the clock, and a lease that lasts too long ends when its holder is stale.
+-- Locks: rows of wh_lanes, waiting up to 200 ms; admission marks and instances, skip locked; streams as
+--   wh_shift_streams_{lane}.
+-- Reads by: primary key; all instances; all streams that are held, blocked or due.
+-- Raises: none
+-- Called by: wh_open_call
 create or replace function wh_follow_clock()
 returns void
 language plpgsql

@@ -1,9 +1,12 @@
--- An instance, registered by its first call, begins to publish and handle for its service. A schema has one service: two would take
--- each other's messages out of one inbox. Refused while an instance of another name, that has joined, is alive: heard of
--- within its threshold or ours, and without a goodbye. So a service may be renamed once its old instances are gone, and who
--- only sends joins nothing.
--- Locks: an advisory lock, waiting: one joins after the other, so of two that start at once the second sees the first; then
--- the instance's row. Raises WB001, WB005.
+-- Lets a registered instance begin to publish and handle for its service.
+-- A schema has one service: two would take each other's messages out of one inbox. So it refuses while an instance of
+-- another service has joined and is alive: its heartbeat is within both thresholds and it has not deregistered. A
+-- service can be renamed once its old instances are gone. An instance that only sends does not join.
+-- Locks: an advisory lock, waiting: instances join one after the other, so the second of two that start at once sees
+--   the first. Then the instance's row.
+-- Reads by: primary key; all instances.
+-- Raises: WB001, WB005
+-- Called by: join-service.ts
 create or replace function wh_join_service(p_instance_id uuid)
 returns void
 language plpgsql security definer

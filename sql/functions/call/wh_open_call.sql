@@ -1,11 +1,18 @@
--- Puts together what every step needs to know of the call, and has the heartbeat written when it has aged (a second, less
--- under a short stale threshold): a row that is updated in every call leaves a dead version per call to every later
--- reader while an old snapshot is open. In the same look it sees, for each lane that it asks for work of, whether anything is
--- unadmitted or due at all; mostly nothing is, and nothing more is read then. What the others' ranks are is for wh_take_rank.
--- Where the clock has gone back, or the tables were emptied, it sets right what depends on that (wh_follow_clock, wh_restore_lanes).
--- A call that neither asks for work nor renews may belong to a handler's long transaction: it neither beats nor
--- moves floors, so it holds no lock on those rows. The time of the call is taken later, by wh_take_time.
--- Reads by primary key, the instances, and the heads of wh_{lane}_unadmitted and of the three indexes of wh_active_streams, from the floors.
+-- Collects what every step needs to know of the call, and has the heartbeat written if it is a second old (less under a
+-- short stale threshold). A row that every call updates would leave a dead version per call while an old snapshot is
+-- open.
+-- In the same statement it sees, for each lane that the caller wants work of, whether anything is unadmitted or due.
+-- Mostly nothing is, and then the call reads no further. Ranks are left to wh_take_rank.
+-- If the clock has gone back, or the tables were emptied, it repairs what depends on that (wh_follow_clock,
+-- wh_restore_lanes).
+-- A call that neither asks for work nor renews may belong to a handler's long transaction. It neither beats nor moves
+-- floors, so it holds no lock on those rows.
+-- The time of the call is taken later, by wh_take_time.
+-- Locks: as wh_beat. If the clock has gone back: an advisory lock, waiting, then as wh_follow_clock.
+-- Reads by: primary key; all instances; the first entries of wh_outbox_unadmitted, wh_inbox_unadmitted and the four
+--   indexes of wh_active_streams, from the floors.
+-- Raises: none
+-- Called by: process_work_batch
 create or replace function wh_open_call(
   p_instance_id uuid, p_service_name text, p_host_name text, p_process_id int, p_metadata jsonb, p_flags int,
   p_partition_count int, p_max_partitions int, p_lease_seconds int, p_stale_threshold_seconds int, p_takeover_seconds numeric,

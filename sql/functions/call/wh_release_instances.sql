@@ -1,6 +1,9 @@
--- Frees every stream that these instances hold, to be claimed from the given time, with the leases on its messages.
--- Locks: stream rows, skip locked: one that is locked is being reported on or taken over at this moment.
--- Reads the streams by wh_active_streams_leased (all leases, a rare step) and their messages by stream.
+-- Frees every stream that these instances hold, claimable from the given time, with the leases on its messages. Returns
+-- how many streams it freed.
+-- Locks: stream rows, skip locked: a locked one is being reported on or taken over at this moment.
+-- Reads by: streams by wh_active_streams_leased (all leases; a rare step); messages as wh_release_{lane}.
+-- Raises: none
+-- Called by: deregister_instance, wh_remove_stale_instances
 create or replace function wh_release_instances(p_instance_ids uuid[], p_available_at timestamptz)
 returns int
 language plpgsql

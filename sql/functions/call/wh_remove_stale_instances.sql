@@ -1,6 +1,10 @@
--- Frees the work of instances whose heartbeat is older than the threshold, for this call already, and removes them.
--- One with a stream that somebody has locked at this moment is kept for the next call. The caller is never removed.
+-- Removes instances whose heartbeat is older than the threshold and frees their work, so that this call can claim it
+-- already.
+-- An instance with a stream that another transaction has locked is kept for the next call. The caller is never removed.
 -- Locks: instance rows, then stream rows, all skip locked.
+-- Reads by: all instances; streams by wh_active_streams_leased.
+-- Raises: none
+-- Called by: process_work_batch
 create or replace function wh_remove_stale_instances(c wh_call, p_stale_threshold_seconds int)
 returns void
 language plpgsql

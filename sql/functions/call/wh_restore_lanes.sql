@@ -1,5 +1,8 @@
--- Puts back the rows of wh_lanes and wh_admission, which a `truncate` of all tables takes along.
--- Locks: waits for who puts back the same rows.
+-- Inserts the rows of wh_lanes and wh_admission again after a `truncate` of all tables has removed them.
+-- Locks: the new rows; it waits for a call that inserts the same rows.
+-- Reads by: primary key.
+-- Raises: none
+-- Called by: wh_open_call
 create or replace function wh_restore_lanes()
 returns void
 language plpgsql

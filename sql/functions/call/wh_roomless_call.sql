@@ -1,5 +1,10 @@
--- What the steps of the long way need to know of a call without room, where the short way (wh_settle_one) goes on by one of them.
--- Its caller has a transaction id by then (see wh_take_time). Reads the lanes.
+-- Makes the record of a call without room, for the short path (wh_settle_one) where it goes on with a step of the long
+-- path.
+-- Its caller has a transaction id by then (see wh_take_time).
+-- Locks: none
+-- Reads by: primary key.
+-- Raises: none
+-- Called by: wh_settle_one, wh_store_aside
 create or replace function wh_roomless_call(p_instance_id uuid)
 returns wh_call
 language plpgsql

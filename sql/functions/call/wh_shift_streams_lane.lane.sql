@@ -1,7 +1,11 @@
--- Moves the times of a lane's streams back, with those of their messages, that lie ahead of a clock that has gone back from p_noted to p_now
--- (wh_follow_clock). A lease that ends before p_noted is of the new time already, or had ended in the old one.
--- Locks: stream rows, waiting for a moment for those who just work on one, then skip locked. Reads all that are held, blocked or due, then
--- their messages by wh_{lane}_stream.
+-- Moves the times of a lane's streams and of their messages back, after the clock has gone back from p_noted to p_now
+-- (wh_follow_clock).
+-- A lease that ends before p_noted either belongs to the new time or had ended in the old one; it stays.
+-- Locks: stream rows by stream_id, waiting up to the caller's lock_timeout for transactions that work on one; then
+--   skip locked. Then message rows of those streams.
+-- Reads by: all streams of the lane that are held, blocked or due; their messages by wh_{lane}_stream.
+-- Raises: lock_not_available if a message row stays locked (wh_follow_clock catches it).
+-- Called by: wh_follow_clock
 create or replace function wh_shift_streams_{lane}(p_noted timestamptz, p_now timestamptz)
 returns void
 language plpgsql

@@ -1,6 +1,10 @@
--- Looks where the caller stands among the living instances of each lane, for which partitions it has a head start therefore, and
--- from where admission goes on. Only for calls that have found something to admit or to claim.
--- Reads the instances, and two rows by primary key.
+-- Finds the caller's rank among the living instances of each lane, which says for which partitions it has a head start,
+-- and where admission continues.
+-- Only for calls that have found something to admit or to claim.
+-- Locks: none
+-- Reads by: all instances; wh_admission by primary key.
+-- Raises: none
+-- Called by: process_work_batch
 create or replace function wh_take_rank(c wh_call, p_stale_threshold_seconds int)
 returns wh_call
 language plpgsql

@@ -1,5 +1,11 @@
--- Takes the time of the call, once. A call that writes has its transaction id first: what it writes as available
--- at this time is then known to be running when a floor above it is noted (see wh_move_floors).
+-- Sets the time of the call and the end of its leases. process_work_batch does that once before it writes, and again at
+-- its end if it has waited so long that its leases have aged.
+-- A call that writes takes its transaction id first. So when a later call notes a floor above this time, this
+-- transaction is known to be running (see wh_move_floors_{lane}).
+-- Locks: none
+-- Reads by: no table
+-- Raises: serialization_failure if the clock went back during the call.
+-- Called by: process_work_batch
 create or replace function wh_take_time(c wh_call, p_writes boolean)
 returns wh_call
 language plpgsql

@@ -1,6 +1,9 @@
--- Of these arrivals of the outbox: without the streams of which an event waits in the inbox to be appended to the event store, that this
--- call does not append now. What this schema sends to itself was there first (wh_route).
--- Reads by wh_inbox_stream, from the lane's floor.
+-- Returns these outbox arrivals without the streams that have, in the inbox, an event that is not in the event store
+-- and that this call does not append now. Events that this schema sends to itself come first (wh_route).
+-- Locks: none
+-- Reads by: as wh_behind_{lane}, for the inbox.
+-- Raises: none
+-- Called by: wh_try_store
 create or replace function wh_after_own(c wh_call, p_outbox_arrivals wh_arrival[], p_inbox_admitted wh_arrival[])
 returns wh_arrival[]
 language plpgsql stable

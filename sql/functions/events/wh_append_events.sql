@@ -1,8 +1,14 @@
--- Appends the events among these messages to the event store, in the order of their streams: what was plainly
--- inserted before, then what this call stores; of each, first what goes to the inbox: as long as something of a stream waits in the outbox,
--- nothing that this schema sends to itself goes there (wh_route). The version rows are locked, so versions neither collide nor skip.
--- An event whose id is in the store already (a call sent again, an event that came back) is that event.
--- Returns the ids of the arrivals that are appended now. Raises WB002 when a stream is not at the expected version. Reads messages and events by primary key.
+-- Appends the events among these messages to the event store, in the order of their streams.
+-- Plainly inserted events come first, then the events that this call stores. Of each kind, the inbox comes before the
+-- outbox: while something of a stream waits in the outbox, nothing that this schema sends to itself goes to the inbox
+-- (wh_route).
+-- The version rows are locked by the call, so versions neither collide nor skip.
+-- An event whose id is in the store already (a repeated call, an event that came back) is not appended again.
+-- Returns the ids of the arrivals that are appended now.
+-- Locks: new event rows, in stream order; it waits for a call that appends the same event id under another stream.
+-- Reads by: messages and events by primary key.
+-- Raises: WB002 if a stream is not at the expected version.
+-- Called by: wh_try_store
 create or replace function wh_append_events(
   p_versions wh_stream_version[], p_outbox wh_new_message[], p_inbox wh_new_message[],
   p_outbox_arrivals wh_arrival[], p_inbox_arrivals wh_arrival[]

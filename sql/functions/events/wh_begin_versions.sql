@@ -1,6 +1,10 @@
--- Makes the version rows of new event streams. One that an open transaction is making right now is not waited for
--- beyond a moment: the others are then made one by one, until two more were not to be had; the rest is left for later.
--- Locks: wh_event_streams by stream_id; fails with unique_violation when another call commits one (see wh_store).
+-- Inserts the version rows of new event streams.
+-- It waits at most 50 ms for a row that an open transaction is inserting. Then it inserts the rows one by one and stops
+-- after two more misses. The rest is left to admission.
+-- Locks: new rows of wh_event_streams, by stream_id; it waits up to 50 ms each.
+-- Reads by: no table
+-- Raises: unique_violation if another call commits one of the rows first (wh_store tries again).
+-- Called by: wh_lock_versions
 create or replace function wh_begin_versions(p_stream_ids uuid[])
 returns void
 language plpgsql

@@ -1,6 +1,10 @@
--- Of these event streams: those with an event that is not appended yet and is not among this call's arrivals: before the last
--- of those in its stream, or (p_after) anywhere. An event that is appended now would overtake it.
--- Reads by wh_{lane}_stream, from the lane's floor.
+-- Returns those of these event streams that have an unappended event which is not among this call's arrivals. An event
+-- that is appended now would overtake it.
+-- It looks before the last arrival of the stream, or, with p_after, anywhere in the stream.
+-- Locks: none
+-- Reads by: wh_{lane}_stream, from the lane's floor.
+-- Raises: none
+-- Called by: wh_admissible_{lane}, wh_after_own, wh_new_behind_{lane}, wh_try_store
 create or replace function wh_behind_{lane}(c wh_call, p_stream_ids uuid[], p_arrivals wh_arrival[], p_after boolean)
 returns uuid[]
 language plpgsql stable

@@ -1,7 +1,12 @@
--- Takes the version rows of the streams that events are appended to, and returns those it got.
--- Locks: wh_event_streams by stream_id. It waits for the rows in p_expected, whose caller wants its expected version
--- checked. Any other row that is locked, or being made, is left: it may belong to an application's open
--- transaction, and the append is left to admission. Reads by primary key.
+-- Locks the version rows of the streams that events are appended to. Returns the rows that it got.
+-- Streams in p_expected have a caller that wants its expected version checked; it waits for those rows. Any other row
+-- that is locked, or being inserted, is left out: it may belong to an application's open transaction. Admission appends
+-- those events later.
+-- Locks: rows of wh_event_streams, by stream_id; new ones before existing ones; it waits for p_expected and skips the
+--   others.
+-- Reads by: primary key.
+-- Raises: unique_violation if another call commits a new row first (wh_store tries again).
+-- Called by: wh_open_events
 create or replace function wh_lock_versions(p_stream_ids uuid[], p_expected uuid[])
 returns wh_stream_version[]
 language plpgsql

@@ -1,5 +1,10 @@
--- The streams in which a new event would overtake plainly inserted ones that this call does not admit: what is stored
--- there is left to admission. Either it read them and somebody has their stream locked, or it did not read them all.
+-- Returns the streams in which a new event would overtake plainly inserted events that this call does not admit. What
+-- is stored there is left to admission.
+-- Either the call has read those events and their stream is locked by another call, or it has not read them all.
+-- Locks: none
+-- Reads by: as wh_behind_{lane}.
+-- Raises: none
+-- Called by: wh_try_store
 create or replace function wh_new_behind_{lane}(
   c wh_call, p_messages wh_new_message[], p_arrivals wh_arrival[], p_admitted wh_arrival[]
 )

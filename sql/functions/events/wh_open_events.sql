@@ -1,6 +1,9 @@
--- Takes the version rows that the call's events need: of new ones and of arrivals that it admits. Returns what it
--- got, and the streams whose append must wait because somebody else has their row.
--- Locks: as wh_lock_versions says.
+-- Locks the version rows that the call's events need: new events and arrivals that it admits.
+-- Returns the rows that it got, and the streams whose append has to wait because another transaction has their row.
+-- Locks: as wh_lock_versions.
+-- Reads by: as wh_lock_versions.
+-- Raises: unique_violation
+-- Called by: wh_try_store
 create or replace function wh_open_events(
   p_outbox wh_new_message[], p_inbox wh_new_message[], p_admitted wh_arrival[],
   out versions wh_stream_version[], out deferred uuid[]

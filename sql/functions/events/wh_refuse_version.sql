@@ -1,4 +1,8 @@
--- Refuses the call because a stream is not at the version its writer expected. SQLSTATE WB002, detail as JSON.
+-- Refuses the call because a stream is not at the version that its writer expected. The error's detail is JSON.
+-- Locks: none
+-- Reads by: no table
+-- Raises: WB002
+-- Called by: wh_append_events
 create or replace function wh_refuse_version(p_stream_id uuid, p_expected bigint, p_actual bigint)
 returns void
 language plpgsql

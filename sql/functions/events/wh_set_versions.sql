@@ -1,4 +1,8 @@
--- Writes the new versions of streams whose version rows the call has locked. Reads by primary key.
+-- Writes the new versions of streams whose version rows the call has locked.
+-- Locks: none; the rows are locked by the call.
+-- Reads by: primary key.
+-- Raises: none
+-- Called by: wh_append_events
 create or replace function wh_set_versions(p_stream_ids uuid[], p_versions bigint[])
 returns void
 language plpgsql

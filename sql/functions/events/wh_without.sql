@@ -1,5 +1,9 @@
--- These messages without those of the given streams, but with those that name an expected version: their writer wants
--- them appended now or refused. Touches no table.
+-- Returns these messages without those of the given streams. Messages with an expected version stay: their writer wants
+-- them appended now or refused.
+-- Locks: none
+-- Reads by: no table
+-- Raises: none
+-- Called by: wh_try_store
 create or replace function wh_without(p_messages wh_new_message[], p_stream_ids uuid[])
 returns wh_new_message[]
 language plpgsql immutable

@@ -1,4 +1,9 @@
--- A message's story with one more failure: the first, which often names the cause, and the last nine. Touches no table.
+-- Adds a failure to a message's history. The history keeps the first failure, which often names the cause, and the last
+-- nine.
+-- Locks: none
+-- Reads by: no table
+-- Raises: none
+-- Called by: wh_bury_{lane}, wh_retry_{lane}
 create or replace function wh_add_failure(p_failures jsonb, c wh_call, p_attempt int, p_error text)
 returns jsonb
 language plpgsql stable

@@ -1,6 +1,10 @@
--- Moves the messages that are given up to wh_dead_letters, whole, with their story: those reported with dead_letter, and by
--- default, when the caller gave neither dead_letter nor a delay, those that failed for the tenth time.
--- Returns their ids. Reads by primary key.
+-- Moves messages that are given up to wh_dead_letters, complete and with their history. Those are the failures reported
+-- with dead_letter, and by default (neither dead_letter nor a delay given) the messages that failed for the tenth time.
+-- Returns their ids.
+-- Locks: message rows of streams that the call has locked; new rows of wh_dead_letters.
+-- Reads by: primary key.
+-- Raises: none
+-- Called by: wh_report_{lane}
 create or replace function wh_bury_{lane}(c wh_call, p_failures wh_failure[])
 returns uuid[]
 language plpgsql

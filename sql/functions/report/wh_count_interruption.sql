@@ -1,7 +1,11 @@
--- Counts that whoever ran this inbox message died or stalled, apart from its attempts, and returns how often that was.
--- Asked before such a message is run again: one that kills its process would otherwise do so for ever. The count is kept with the
--- message and goes with it. Null: it is not there any more.
--- Locks: its row, waiting for a call that reports on it, while holding nothing. Reads by primary key.
+-- Counts that the process which ran this inbox message died or stalled, apart from its attempts. Returns the count, or
+-- null if the message is gone.
+-- The runtime asks before it runs such a message again: a message that kills its process would otherwise do so for
+-- ever. The count is kept with the message and goes with it.
+-- Locks: the message row; it waits for a call that reports on it, while it holds nothing else.
+-- Reads by: primary key.
+-- Raises: none
+-- Called by: receptor-records.ts
 create or replace function wh_count_interruption(p_message_id uuid)
 returns int
 language sql security definer

@@ -1,5 +1,8 @@
--- The receptors that have handled this event, so that only the missing ones run again.
--- Reads by primary key.
+-- Returns the receptors that have handled this event, so that only the missing ones run again.
+-- Locks: none
+-- Reads by: primary key.
+-- Raises: none
+-- Called by: receptor-records.ts
 create or replace function wh_done_receptors(p_event_id uuid)
 returns text[]
 language sql stable security definer

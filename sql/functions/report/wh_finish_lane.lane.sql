@@ -1,5 +1,9 @@
--- Finishes those of these messages that the caller holds and that this completion makes done: they leave the
--- table, or stay with processed_at under DebugMode. Returns their ids. Reads by primary key.
+-- Finishes those of these messages that the caller holds and that this completion makes done. They leave the table, or
+-- stay with processed_at under DebugMode. Returns their ids.
+-- Locks: message rows of streams that the call has locked.
+-- Reads by: primary key.
+-- Raises: none
+-- Called by: wh_report_{lane}
 create or replace function wh_finish_{lane}(c wh_call, p_message_ids uuid[], p_status int)
 returns uuid[]
 language plpgsql

@@ -1,7 +1,10 @@
--- Of these new messages: those that come of no inbox message, or of one on which the call's report was accepted. What a handler
--- sent goes with its report or not at all: a late one changes nothing.
--- p_reported: the inbox messages that the call reports on; p_lost: those of them that the caller does not hold.
--- Touches no table. Raises WB001 when a message comes of one that is not reported on.
+-- Returns those of these new messages that depend on no inbox message, or on one for which the call's report was
+-- accepted. What a handler sent is stored with its report or not at all: a late report changes nothing.
+-- p_reported: the inbox messages that the call reports on. p_lost: those of them that the caller does not hold.
+-- Locks: none
+-- Reads by: no table
+-- Raises: WB001 if a message depends on one that is not reported on.
+-- Called by: process_work_batch
 create or replace function wh_if_accepted(p_messages wh_new_message[], p_reported uuid[], p_lost uuid[])
 returns wh_new_message[]
 language plpgsql

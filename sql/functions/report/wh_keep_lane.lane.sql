@@ -1,6 +1,9 @@
--- Adds the bits of a completion that does not finish these messages, and takes the caller's lease off them: they
--- stay live and are handed out again. Status 0 gives the lease back and changes nothing else.
--- Reads by primary key.
+-- Adds the bits of a completion that does not finish these messages and takes the caller's lease off them. They stay
+-- live and are handed out again. Status 0 gives the lease back and changes nothing else.
+-- Locks: message rows of streams that the call has locked.
+-- Reads by: primary key.
+-- Raises: none
+-- Called by: wh_report_{lane}
 create or replace function wh_keep_{lane}(c wh_call, p_message_ids uuid[], p_status int)
 returns wh_kept
 language plpgsql

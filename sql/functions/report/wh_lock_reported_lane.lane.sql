@@ -1,8 +1,11 @@
--- Locks the streams of those of these messages that the caller holds, in the order of their ids, and returns them.
--- From here to the end of the call nobody else changes a lease in them.
--- Locks: stream rows by stream_id, waiting; the outbox's before the inbox's. It waits only for calls that are past
--- their own waits, or for a call of the same instance. It modifies nothing: others who open streams do not wait for it.
--- Reads by primary key.
+-- Locks the streams of those of these messages that the caller holds, and returns them. From here to the end of the
+-- call no other call changes a lease in them.
+-- It modifies nothing, so calls that open streams do not wait for it.
+-- Locks: stream rows by stream_id, outbox before inbox. It waits only for calls that are past their own waits, or for
+--   a call of the same instance.
+-- Reads by: primary key.
+-- Raises: none
+-- Called by: process_work_batch
 create or replace function wh_lock_reported_{lane}(c wh_call, p_message_ids uuid[])
 returns wh_open_stream[]
 language plpgsql

@@ -1,4 +1,8 @@
--- The rows that tell the caller which messages it reported on without holding them.
+-- Returns the rows that tell the caller which messages it reported on without holding them.
+-- Locks: none
+-- Reads by: no table
+-- Raises: none
+-- Called by: process_work_batch
 create or replace function wh_lost_items(p_lane text, p_message_ids uuid[])
 returns setof wh_work_item
 language plpgsql immutable

@@ -1,5 +1,8 @@
 -- Writes what perspectives report: how far each has come in each stream, never backwards, and where it failed.
--- Locks: its rows by (stream_id, perspective_name), waiting. Reads events by primary key.
+-- Locks: rows of wh_perspective_checkpoints by (stream_id, perspective_name), waiting.
+-- Reads by: primary key, events too.
+-- Raises: WB001
+-- Called by: process_work_batch
 create or replace function wh_record_perspectives(p_completions jsonb, p_failures jsonb)
 returns void
 language plpgsql

@@ -1,6 +1,10 @@
--- Writes what receptors report on events: one row per event and receptor, bits accumulate, failures count. Not for messages of
--- which the call's own report was refused (p_lost): their receptors run again, where they are held now.
--- Locks: its rows by (event_id, receptor_name), waiting.
+-- Writes what receptors report on events: one row per event and receptor. Bits accumulate, failures are counted.
+-- It leaves out messages for which the call's own report was refused (p_lost): their receptors run again, at the
+-- instance that holds them now.
+-- Locks: rows of wh_receptor_processing by (event_id, receptor_name), waiting.
+-- Reads by: primary key.
+-- Raises: WB001
+-- Called by: process_work_batch, wh_settle_one
 create or replace function wh_record_receptors(p_completions jsonb, p_failures jsonb, p_lost uuid[])
 returns void
 language plpgsql

@@ -1,5 +1,8 @@
--- Extends the caller's lease on these messages and on their streams. Returns those it holds.
--- Reads by primary key.
+-- Extends the caller's lease on these messages and on their streams. Returns the messages that it holds.
+-- Locks: message rows and stream rows; the call has locked the streams.
+-- Reads by: primary key.
+-- Raises: none
+-- Called by: process_work_batch, wh_report_{lane}
 create or replace function wh_renew_{lane}(c wh_call, p_message_ids uuid[])
 returns uuid[]
 language plpgsql

@@ -1,7 +1,10 @@
--- Applies what the caller reports on messages it holds: completions, releases, failures, renewals.
--- Fenced: a message that another instance has taken, or that is gone, is left alone and named in `lost`.
--- `cooling`: streams with a message that was partly completed or failed; this call hands none of theirs out.
--- Locks: message rows of streams that wh_lock_reported has locked. Reads by primary key.
+-- Applies what the caller reports on messages that it holds: completions, releases, failures, renewals.
+-- A message that another instance has taken, or that is gone, is left alone and named in `lost`.
+-- `cooling`: streams with a message that was partly completed or failed. This call hands out nothing of them.
+-- Locks: message rows of streams that wh_lock_reported_{lane} has locked.
+-- Reads by: primary key.
+-- Raises: none
+-- Called by: process_work_batch
 create or replace function wh_report_{lane}(
   c wh_call, p_completions wh_completion[], p_failures wh_failure[], p_renewed uuid[], p_reported uuid[]
 )

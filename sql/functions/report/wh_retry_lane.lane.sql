@@ -1,6 +1,9 @@
--- Writes the failures that are to be tried again: counted, with their error and their story, scheduled after the caller's delay or,
--- when it gave none, after one that doubles from about a second to five minutes, with jitter.
--- Reads by primary key.
+-- Writes the failures that are to be tried again: the count, the error and the history. The next attempt comes after
+-- the caller's delay. If it gave none, the delay doubles from about a second to five minutes, with jitter.
+-- Locks: message rows of streams that the call has locked.
+-- Reads by: primary key.
+-- Raises: none
+-- Called by: wh_report_{lane}
 create or replace function wh_retry_{lane}(c wh_call, p_failures wh_failure[])
 returns wh_kept
 language plpgsql

@@ -1,4 +1,8 @@
--- Refuses an array of ids with a null among them; an absent array is an empty one. Raises WB001.
+-- Refuses an array of ids that contains a null. Returns an empty array for an absent one.
+-- Locks: none
+-- Reads by: no table
+-- Raises: WB001
+-- Called by: wh_outgoing, wh_read_request
 create or replace function wh_check_ids(p_field text, p_ids uuid[])
 returns uuid[]
 language plpgsql immutable

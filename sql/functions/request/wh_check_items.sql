@@ -1,5 +1,9 @@
--- Refuses a JSON array parameter that has an unknown key, a missing value or one of the wrong type.
--- For parameters off the hot path. Touches no table. Raises WB001.
+-- Refuses a JSON array parameter with an unknown key, a missing value or a value of the wrong type.
+-- For parameters off the hot path.
+-- Locks: none
+-- Reads by: no table
+-- Raises: WB001
+-- Called by: wh_record_perspectives, wh_record_receptors
 create or replace function wh_check_items(p_field text, p_items jsonb, p_shape jsonb)
 returns void
 language plpgsql

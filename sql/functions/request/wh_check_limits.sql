@@ -1,6 +1,10 @@
--- Refuses a call whose scalar parameters are missing or out of bounds, or whose transaction is not READ
+-- Refuses a call with scalar parameters that are missing or out of bounds, or in a transaction that is not READ
 -- COMMITTED: the steps rely on a new snapshot per statement (a stream is locked, then looked at).
--- Touches no table. Raises WB001, WB003.
+-- Returns true, so that it can be called by an assignment (see docs/internals/mechanism.md#plans-that-hold).
+-- Locks: none
+-- Reads by: no table
+-- Raises: WB001, WB003
+-- Called by: process_work_batch
 create or replace function wh_check_limits(
   p_instance_id uuid, p_service_name text, p_host_name text, p_process_id int,
   p_flags int, p_partition_count int, p_max_partitions_per_instance int,

@@ -1,4 +1,8 @@
--- Refuses an array of names with a null among them. Touches no table. Raises WB001.
+-- Refuses an array of names that contains a null. Returns the array.
+-- Locks: none
+-- Reads by: no table
+-- Raises: WB001
+-- Called by: process_work_batch, wh_subscribe
 create or replace function wh_check_names(p_field text, p_names text[])
 returns text[]
 language plpgsql immutable

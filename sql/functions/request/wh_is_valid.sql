@@ -1,4 +1,8 @@
--- Whether a JSON value can be read as one of the types of a call's fields. Off the hot path.
+-- Tells whether a JSON value can be read as one of the types of a call's fields. Off the hot path.
+-- Locks: none
+-- Reads by: no table
+-- Raises: raise_exception for a type that it does not know, which is a mistake in the calling function.
+-- Called by: wh_check_items, wh_refuse_items
 create or replace function wh_is_valid(p_value jsonb, p_type text)
 returns boolean
 language plpgsql

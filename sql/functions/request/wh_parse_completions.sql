@@ -1,5 +1,9 @@
--- Reads an array of completions, grouped by their status (a call has two or three); equal ids are one, their
--- bits together. Refuses it whole when a field is bad. Touches no table. Raises WB001.
+-- Reads an array of completions and groups it by status (a call has two or three). Equal ids become one, with their
+-- bits together. A bad field refuses the whole array.
+-- Locks: none
+-- Reads by: no table
+-- Raises: WB001
+-- Called by: wh_read_request
 create or replace function wh_parse_completions(p_field text, p_completions jsonb)
 returns wh_completion[]
 language plpgsql

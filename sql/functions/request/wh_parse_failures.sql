@@ -1,5 +1,8 @@
--- Reads an array of failures, the first of equal ids; refuses it whole when a field is bad.
--- Touches no table. Raises WB001.
+-- Reads an array of failures and keeps the first of equal ids. A bad field refuses the whole array.
+-- Locks: none
+-- Reads by: no table
+-- Raises: WB001
+-- Called by: wh_read_request
 create or replace function wh_parse_failures(p_field text, p_failures jsonb)
 returns wh_failure[]
 language plpgsql

@@ -1,6 +1,12 @@
--- Reads the array of new messages of one lane, in array order, the first of equal ids; refuses it whole when
--- a field is bad. A delay is counted here, by the database's clock. Tells whether any is an event, and whether any is scheduled, so that most calls skip those steps.
--- Touches no table. Raises WB001.
+-- Reads the array of new messages of one lane, in array order, and keeps the first of equal ids. A bad field refuses
+-- the whole array.
+-- A delay is counted from here, by the database's clock.
+-- The result says whether any message is an event, is scheduled or has a condition, so that most calls skip those
+-- steps.
+-- Locks: none
+-- Reads by: no table
+-- Raises: WB001
+-- Called by: wh_read_request, wh_send, wh_settle_one
 create or replace function wh_parse_messages(p_field text, p_target text, p_messages jsonb, p_partition_count int)
 returns wh_parsed
 language plpgsql

@@ -1,4 +1,8 @@
--- The partition of a stream: the same stream always falls into the same one of p_partition_count.
+-- Returns the partition of a stream: always the same one of p_partition_count.
+-- Locks: none
+-- Reads by: no table
+-- Raises: none
+-- Called by: wh_arrivals_beyond_{lane}, wh_arrivals_{lane}, wh_lease_{lane}, wh_own_events, wh_parse_messages
 create or replace function wh_partition(p_stream_key uuid, p_partition_count int)
 returns int
 language sql immutable parallel safe

@@ -1,4 +1,8 @@
--- Reads all that a call says about one lane, mostly nothing. Touches no table. Raises WB001.
+-- Reads everything that a call says about one lane; mostly there is nothing.
+-- Locks: none
+-- Reads by: no table
+-- Raises: WB001
+-- Called by: process_work_batch
 create or replace function wh_read_request(
   p_lane text, p_target text, p_messages jsonb, p_completions jsonb, p_failures jsonb, p_renewed uuid[], p_partition_count int
 )

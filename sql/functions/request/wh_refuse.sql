@@ -1,4 +1,9 @@
--- Refuses the call: SQLSTATE WB001, the error's column field names the offending field.
+-- Refuses the call. The error's column field names the bad field.
+-- Locks: none
+-- Reads by: no table
+-- Raises: WB001
+-- Called by: deregister_instance, wh_check_ids, wh_check_names, wh_check_spare, wh_if_accepted, wh_join_service,
+--   wh_refuse_items, wh_refuse_limits, wh_send, wh_subscribe
 create or replace function wh_refuse(p_field text, p_problem text)
 returns void
 language plpgsql

@@ -1,6 +1,10 @@
--- Finds the first bad field of a JSON array parameter and refuses the call for it. Only called when
--- the fast parse has failed, so it may look at one value after the other.
--- p_shape names every key with its type, a trailing ! marks one that is needed: '{"message_id": "uuid!"}'.
+-- Finds the first bad field of a JSON array parameter and refuses the call for it. It runs only after the fast parse
+-- has failed, so it may look at one value after the other.
+-- p_shape names every key with its type; a trailing ! marks a required one: '{"message_id": "uuid!"}'.
+-- Locks: none
+-- Reads by: no table
+-- Raises: WB001
+-- Called by: wh_check_items, wh_parse_completions, wh_parse_failures, wh_parse_messages
 create or replace function wh_refuse_items(p_field text, p_items jsonb, p_shape jsonb)
 returns void
 language plpgsql

@@ -1,4 +1,8 @@
--- Names the scalar parameter for which the call is refused. Only called when there is one. Raises WB001.
+-- Finds the bad scalar parameter and refuses the call for it. It runs only when there is one.
+-- Locks: none
+-- Reads by: no table
+-- Raises: WB001
+-- Called by: wh_check_limits
 create or replace function wh_refuse_limits(p_limits jsonb, p_max_partitions int)
 returns void
 language plpgsql

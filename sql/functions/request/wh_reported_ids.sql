@@ -1,4 +1,8 @@
--- The ids of all messages of one lane that the call reports on, each once. Touches no table.
+-- Returns the ids of all messages of one lane that the call reports on, each once.
+-- Locks: none
+-- Reads by: no table
+-- Raises: none
+-- Called by: wh_read_request
 create or replace function wh_reported_ids(p_completions wh_completion[], p_failures wh_failure[], p_renewed uuid[])
 returns uuid[]
 language plpgsql immutable

@@ -1,7 +1,13 @@
--- Of these addresses, those that another schema than this one listens to, or may listen to: all, when one of them is not asked.
--- It runs with the rights of this schema's owner, in a call, so it runs no code of others: it asks only schemas whose functions belong to that
--- same owner, or to a superuser. A schema of somebody else counts as listening when anybody could deliver to it who sends for this one:
--- the caller, or a role that may transfer. It only reads there, and waits only briefly for a lock.
+-- Returns those of these addresses that another schema listens to, or may listen to: all of them if one of those
+-- schemas cannot be asked.
+-- It runs inside a call with the rights of this schema's owner, so it must not run foreign code. It asks only schemas
+-- whose functions belong to the same owner or to a superuser. Another owner's schema counts as listening if anybody who
+-- sends for this schema could deliver to it: the caller, or a role that may execute wh_transfer.
+-- It only reads in those schemas, and waits at most 50 ms for a lock.
+-- Locks: none of rows; it waits at most 50 ms for a table lock.
+-- Reads by: the system catalogue; the other schemas as wh_listens.
+-- Raises: none; a schema that raises an error counts as listening.
+-- Called by: wh_heard_only_here
 create or replace function wh_heard_elsewhere(p_addresses text[])
 returns text[]
 language plpgsql

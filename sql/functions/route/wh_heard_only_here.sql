@@ -1,5 +1,9 @@
--- Of these addresses, those that this schema listens to, and no other that it could be delivered to (wh_heard_elsewhere).
--- Reads the subscriptions by primary key, and the catalogue.
+-- Returns those of these addresses that this schema listens to, and that no other schema listens to that could be
+-- delivered to (wh_heard_elsewhere).
+-- Locks: none
+-- Reads by: wh_subscriptions by primary key; the system catalogue.
+-- Raises: none
+-- Called by: wh_route
 create or replace function wh_heard_only_here(p_addresses text[])
 returns text[]
 language plpgsql

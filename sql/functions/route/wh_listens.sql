@@ -1,5 +1,10 @@
--- Of these addresses, those that this schema subscribes to. For wh_transfer of other schemas, which runs with the rights of its
--- caller: it must not complete a command that nobody gets. Reads by primary key.
+-- Returns those of these addresses that this schema subscribes to.
+-- For wh_transfer of other schemas, which runs with the rights of its caller and must not complete a command that no
+-- schema receives.
+-- Locks: none
+-- Reads by: primary key.
+-- Raises: none
+-- Called by: wh_heard_elsewhere, wh_transfer, wh_transfer_each
 create or replace function wh_listens(p_addresses text[])
 returns text[]
 language sql stable security definer

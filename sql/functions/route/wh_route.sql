@@ -1,8 +1,12 @@
--- Tells apart the new messages of the outbox that need not go through it: what only this schema listens to goes straight to its inbox
--- (own, with the name of their handler). Nothing is overtaken: a message leaves by the outbox when something of its stream
--- waits there, or goes there before it in this very array.
--- p_received: what the call stores in the inbox anyway, before these.
--- Reads the subscriptions, and as wh_heard_only_here and wh_waiting_in_outbox do.
+-- Separates the new outbox messages that need not go through the outbox: what only this schema listens to goes straight
+-- to its inbox (own, with the name of its handler).
+-- Nothing is overtaken: a message leaves by the outbox if something of its stream waits there, or goes there before it
+-- in the same array.
+-- p_received: the messages that the call stores in the inbox anyway; they come first.
+-- Locks: none
+-- Reads by: as wh_heard_only_here and wh_waiting_in_outbox.
+-- Raises: none
+-- Called by: process_work_batch, wh_send, wh_settle_one
 create or replace function wh_route(p_messages wh_new_message[], p_received wh_new_message[])
 returns wh_routed
 language plpgsql

@@ -1,7 +1,12 @@
--- Sends in a transaction of the application's, at any isolation level: what only this schema listens to goes straight to its inbox (at READ
--- COMMITTED, where it can be known), the rest to the outbox, each as a plain insert would, unadmitted, in array order. An id that is known is left out. Returns how many were new.
--- [{message_id, destination, event_type, event_data, metadata?, scope?, stream_id?, is_event?, scheduled_for?, delay_seconds?}]
--- Locks: deduplication rows by message_id, message rows; waits only for who stores the same ids. Raises WB001.
+-- Sends messages in a transaction of the application, at any isolation level. What only this schema listens to goes
+-- straight to its inbox (at READ COMMITTED, where that can be known), the rest to the outbox, each like a plain insert:
+-- unadmitted, in array order. A known id is left out. Returns how many messages were new.
+-- [{message_id, destination, event_type, event_data, metadata?, scope?, stream_id?, is_event?, scheduled_for?,
+-- delay_seconds?}]
+-- Locks: deduplication rows by message_id, then message rows; it waits only for a call that stores the same ids.
+-- Reads by: primary key, and as wh_route.
+-- Raises: WB001, serialization_failure
+-- Called by: insert-statement.ts
 create or replace function wh_send(p_messages jsonb)
 returns int
 language plpgsql security definer

@@ -1,9 +1,12 @@
--- An instance declares, at its start, to which addresses its service listens: exactly these. Declarations of instances that
--- are gone fall away with it, so that the newest start decides; but while nobody starts they stay, and a service that is
--- down for a deploy still gets what is sent to it. An instance counts as gone when it has said goodbye, or is not
--- registered a minute after it subscribed: its first call may come after the subscription.
--- Returns how many addresses the instance listens to.
--- Locks: an advisory lock, waiting: one declaration after the other. Raises WB001.
+-- Declares, when an instance starts, to which addresses its service listens: exactly these. Returns how many they are.
+-- It removes the declarations of instances that are gone, so that the newest start decides. While no instance starts
+-- they stay, so a service that is down for a deploy still receives what is sent to it.
+-- An instance is gone if it has deregistered, or is not registered a minute after it subscribed: its first call may
+-- come after the subscription.
+-- Locks: an advisory lock, waiting: one declaration after the other. Then rows of wh_subscriptions.
+-- Reads by: all rows of wh_subscriptions; instances by primary key.
+-- Raises: WB001
+-- Called by: postgres-connection.ts
 create or replace function wh_subscribe(p_instance_id uuid, p_addresses text[])
 returns int
 language plpgsql security definer

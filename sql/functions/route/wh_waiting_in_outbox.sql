@@ -1,6 +1,11 @@
--- Of these streams, those of which something waits in the outbox: it has a row there, or something that nobody has admitted. What
--- is sent to this service must not overtake it.
--- Reads streams by primary key; wh_outbox_unadmitted from the lane's floor, or wh_outbox_stream where there is much of it.
+-- Returns the streams of which something waits in the outbox: those of the given ones that have a row there, and those
+-- of unadmitted messages. What is sent to this service must not overtake it.
+-- The result may contain streams that were not asked for.
+-- Locks: none
+-- Reads by: streams by primary key; wh_outbox_unadmitted from the lane's floor, or wh_outbox_stream if much is
+--   unadmitted.
+-- Raises: none
+-- Called by: wh_route
 create or replace function wh_waiting_in_outbox(p_stream_ids uuid[])
 returns uuid[]
 language plpgsql stable

@@ -1,7 +1,12 @@
--- Finishes one message that the caller holds, by a completion that makes it done, and returns its stream, locked, to be settled.
--- Null: it does not hold it, and nothing is changed. Two statements for one row each, by a key: a third of the time of
--- wh_lock_reported and wh_report, which do it for many.
--- Locks: its stream row, waiting. Reads by primary key.
+-- Finishes one message that the caller holds, with a completion that makes it done. Returns its stream, locked, to be
+-- settled.
+-- Returns null, and changes nothing, if the caller does not hold the message.
+-- It runs two statements for one row each. That takes a third of the time of wh_lock_reported_{lane} and
+-- wh_report_{lane}, which work on many rows.
+-- Locks: the stream row, then the message row; it waits.
+-- Reads by: primary key.
+-- Raises: none
+-- Called by: wh_settle_one
 create or replace function wh_finish_one_{lane}(p_instance_id uuid, p_message_id uuid)
 returns uuid
 language plpgsql

@@ -1,8 +1,12 @@
--- The short way of process_work_batch for a handler's own transaction, about to commit: it reports one message as done, and says
--- nothing else but which receptor did it and which outbox messages it sends. True: all is done. False: it is not such a call, or
--- the message is not held; nothing is changed then.
--- What it stores stays unadmitted, and the insert itself wakes who sleeps (wh_wake_sleepers).
--- Locks: the stream row, receptor rows, then as wh_store, in this order, as the long way. Raises WB001, WB002.
+-- The short path of process_work_batch for a handler's own transaction that is about to commit. Such a call reports one
+-- message as done; besides, it only says which receptor did it and which outbox messages it sends.
+-- Returns true if everything is done. Returns false, with nothing changed, if it is not such a call or the caller does
+-- not hold the message.
+-- What it stores stays unadmitted. The insert itself notifies a sleeping worker (wh_wake_sleepers).
+-- Locks: the stream row, receptor rows, then as wh_store, in this order, like the long path; it waits.
+-- Reads by: as the functions that it calls.
+-- Raises: WB001, WB002, serialization_failure
+-- Called by: process_work_batch
 create or replace function wh_settle_one(
   p_instance_id uuid, p_outbox_completions jsonb, p_inbox_completions jsonb, p_receptor_completions jsonb, p_new_outbox_messages jsonb,
   p_is_direct boolean, p_partition_count int, p_lease_seconds int

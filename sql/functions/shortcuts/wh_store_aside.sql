@@ -1,7 +1,11 @@
--- Stores messages that are no events as a plain insert would, unadmitted, in array order; the id of an unfinished
--- message, or in the inbox of a known one, is left out. As wh_store does for a call without room, which tries again in the same way when another is
--- storing one of the same ids, in a third of the time.
--- Locks: deduplication rows, message rows by message_id; waits for a concurrent call that stores the same id. Reads by primary key.
+-- Stores messages that are not events as a plain insert would: unadmitted, in array order.
+-- An outbox id that is unfinished and an inbox id that is known are left out.
+-- It takes a third of the time of wh_store for a call without room. If another call is storing one of the same ids, it
+-- falls back to wh_store.
+-- Locks: deduplication rows, then message rows, by message_id; it waits for a call that stores the same id.
+-- Reads by: primary key.
+-- Raises: serialization_failure
+-- Called by: wh_settle_one
 create or replace function wh_store_aside(p_instance_id uuid, p_messages wh_routed)
 returns void
 language plpgsql

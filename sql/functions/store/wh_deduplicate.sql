@@ -1,6 +1,8 @@
 -- Notes the ids of arriving inbox messages for ever and returns the messages whose id is new.
--- Locks: deduplication rows by message_id; waits for a concurrent call that notes the same id, and fails with
--- unique_violation when that one commits (see wh_store). Reads by primary key.
+-- Locks: new deduplication rows by message_id; it waits for a call that notes the same id.
+-- Reads by: primary key.
+-- Raises: unique_violation if that call commits (wh_store tries again).
+-- Called by: wh_store_received, wh_try_store
 create or replace function wh_deduplicate(p_messages wh_new_message[])
 returns wh_new_message[]
 language plpgsql

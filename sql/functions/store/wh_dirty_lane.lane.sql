@@ -1,9 +1,14 @@
--- Of streams that the caller would lease new messages in: those that have something else unfinished. Where it continues, that may be
--- its own, as long as the row of the stream need not be written: were its lease renewed with every new message, one that the caller
--- has forgotten would never be handed out again.
--- In a fresh stream that can only be a plain insert that nobody has admitted, and there are few of those; so
--- they are looked through, and the fresh streams one by one only when there are many.
--- Reads by wh_{lane}_stream from the stream's head or the first unadmitted message, and by wh_{lane}_unadmitted from the lane's floor.
+-- Returns those of the streams in which the caller would lease new messages that have something else unfinished.
+-- A caller that continues may have unfinished messages of its own in the stream, as long as the stream's row need not
+-- be written. If every new message renewed the row's lease, a message that the caller has forgotten would never be
+-- handed out again.
+-- In a fresh stream only plain inserts that no call has admitted can be unfinished. There are few, so it reads those;
+-- only if there are many it looks into the fresh streams one by one.
+-- Locks: none
+-- Reads by: wh_{lane}_stream, from the stream's head or the first unadmitted message; wh_{lane}_unadmitted from the
+--   lane's floor.
+-- Raises: none
+-- Called by: wh_try_store
 create or replace function wh_dirty_{lane}(c wh_call, p_streams wh_open_stream[], p_has_known boolean)
 returns uuid[]
 language plpgsql stable

@@ -1,4 +1,8 @@
--- Removes finished messages that DebugMode has kept and whose ids are to be stored again. Reads by primary key.
+-- Removes finished messages that DebugMode has kept and whose ids are to be stored again.
+-- Locks: the message rows; nothing else changes a finished one.
+-- Reads by: primary key.
+-- Raises: none
+-- Called by: wh_store
 create or replace function wh_forget_finished_{lane}(p_messages wh_new_message[])
 returns void
 language plpgsql

@@ -1,5 +1,9 @@
--- Of new inbox messages: those of streams in which the caller has a handler for every one. Others it would have to hold without
--- being able to run them. Touches no table.
+-- Returns the new inbox messages of those streams in which the caller has a handler for every message. It could not run
+-- the others, so it must not hold them.
+-- Locks: none
+-- Reads by: no table
+-- Raises: none
+-- Called by: wh_try_store
 create or replace function wh_handled(c wh_call, p_messages wh_new_message[])
 returns wh_new_message[]
 language plpgsql immutable

@@ -1,6 +1,13 @@
--- Renews the rows of streams that the caller goes on holding with newly stored messages, nothing else being in them.
--- A busy stream's row is written at most once a second: every version of it stays to be waded through while an old
--- snapshot is open. p_head: nothing in them lies below. Returns the busy streams when it is certain that every one got a message: all messages were leased.
+-- Renews the rows of streams that the caller goes on holding with newly stored messages, and in which nothing else is
+-- unfinished.
+-- It writes the row of a busy stream at most once a second: while an old snapshot is open, every version of the row
+-- stays and slows down its readers.
+-- p_head: nothing in the streams lies below.
+-- Returns the busy streams if it is certain that each got a message, that is, if all messages were leased.
+-- Locks: none; the call has locked the streams.
+-- Reads by: primary key.
+-- Raises: none
+-- Called by: wh_try_store
 create or replace function wh_keep_streams(
   c wh_call, p_lane text, p_streams wh_open_stream[], p_messages wh_new_message[], p_leased uuid[], p_head bigint
 )

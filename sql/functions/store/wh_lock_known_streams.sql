@@ -1,7 +1,10 @@
 -- Locks streams that exist already and have arrivals, so that these can be admitted.
--- Locks: stream rows, skip locked: what arrived in a stream that somebody else works on stays unadmitted. A weaker
--- lock will not do: a message that is admitted while others move the stream's head, schedule or row can be stranded.
--- Reads by primary key.
+-- A weaker lock is not enough: a message that is admitted while others move the stream's head, schedule or row can be
+-- stranded.
+-- Locks: stream rows, skip locked: what arrived in a stream that another call works on stays unadmitted.
+-- Reads by: primary key.
+-- Raises: none
+-- Called by: wh_open_streams_{lane}
 create or replace function wh_lock_known_streams(p_lane text, p_stream_ids uuid[])
 returns wh_open_stream[]
 language plpgsql

@@ -1,6 +1,10 @@
--- Locks those of these inbox streams that the caller holds, so that new messages can be leased to it behind what it holds of them.
--- Locks: stream rows, skip locked, so it never waits: one that is locked is being reported on, by a receptor's own transaction perhaps.
--- After the version rows: who has one of those may wait for one of these. Reads by primary key.
+-- Locks those of these inbox streams that the caller holds, so that new messages can be leased to it behind what it
+-- holds there.
+-- It comes after the version rows: a transaction that has one of those may wait for one of these.
+-- Locks: stream rows, skip locked: a locked one is being reported on, perhaps by a receptor's own transaction.
+-- Reads by: primary key.
+-- Raises: none
+-- Called by: wh_try_store
 create or replace function wh_lock_own_streams(c wh_call, p_messages wh_new_message[], p_opened wh_open_stream[])
 returns wh_open_stream[]
 language plpgsql

@@ -1,7 +1,11 @@
--- Lowers the head of streams that an arrival lies below: its transaction took its order early and committed late.
--- A free stream that waits, for a time or for a handler, has another first message now: it is due, to be looked at. So is one whose
--- first message had to wait until it was appended to the event store, as it is now. An arrival behind the head changes nothing, so a stream that waits goes on waiting, however much arrives there.
--- The streams are locked by the call. Reads by primary key.
+-- Lowers the head of streams that have an arrival below it: its transaction took its number early and committed late.
+-- A free stream that waits, for a time or for a handler, then has another first message and becomes due. So does a
+-- stream whose first message waited to be appended to the event store, because it is appended now.
+-- An arrival behind the head changes nothing, so a stream that waits goes on waiting, however much arrives there.
+-- Locks: none; the call has locked the streams.
+-- Reads by: primary key.
+-- Raises: none
+-- Called by: wh_try_store
 create or replace function wh_lower_heads(c wh_call, p_lane text, p_arrivals wh_arrival[])
 returns void
 language plpgsql

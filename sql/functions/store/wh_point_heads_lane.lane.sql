@@ -1,7 +1,11 @@
--- Points the heads of streams that this call has made as blocked at their first message, which is stored by now: so what arrives
--- later is known to lie before it or behind (wh_lower_heads). When something has arrived before it, unadmitted, the stream is due.
+-- Sets the head of streams that this call has inserted as blocked to their first message, which is stored by now. So a
+-- later arrival is known to lie before it or behind it (wh_lower_heads). If something unadmitted has arrived before it,
+-- the stream is due.
 -- Only for calls that store something scheduled.
--- The streams are the call's own. Reads by primary key, then by wh_{lane}_stream.
+-- Locks: none; the call has inserted the streams.
+-- Reads by: streams by primary key, messages by wh_{lane}_stream.
+-- Raises: none
+-- Called by: wh_try_store
 create or replace function wh_point_heads_{lane}(c wh_call, p_streams wh_open_stream[])
 returns void
 language plpgsql

@@ -1,7 +1,12 @@
--- Stores what is new, trying again when another call opens one of the same streams, or stores or notes one of the
--- same ids, at the same moment: its rows are committed then, and the next look finds them.
--- Where many do that all the time it might never end; so after a few tries it opens no streams, and what it stores is left as a plain insert would be.
--- A subtransaction costs less than `on conflict` on every row (see wh_open_streams_lane).
+-- Stores new messages and admits arrivals. It tries again if another call opens one of the same streams, or stores or
+-- notes one of the same ids, at the same moment: those rows are committed then, and the next try finds them.
+-- If many calls do that all the time it might never end. So after three tries it opens no streams, and what it stores
+-- is left unadmitted, like a plain insert.
+-- A subtransaction costs less than `on conflict` on every row (see wh_open_streams_{lane}).
+-- Locks: as wh_store_one_{lane} or wh_try_store; a failed try releases its locks.
+-- Reads by: as the functions that it calls.
+-- Raises: WB002; serialization_failure after 20 tries.
+-- Called by: process_work_batch, wh_settle_one, wh_store_aside
 create or replace function wh_store(
   c wh_call, p_outbox wh_new_message[], p_inbox wh_new_message[], p_outbox_arrivals wh_arrival[], p_inbox_arrivals wh_arrival[],
   p_outbox_held wh_open_stream[], p_inbox_held wh_open_stream[], p_outbox_room int, p_inbox_room int, p_has_events boolean, p_has_scheduled boolean

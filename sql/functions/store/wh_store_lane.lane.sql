@@ -1,8 +1,10 @@
 -- Stores new messages, in array order, and leases to the caller at once those whose stream it holds for them.
--- A message in a stream that is not open is stored as a plain insert would be: unadmitted. The id of an unfinished
--- message is left out. Returns the ids that were leased.
--- Locks: message rows by message_id; waits for a concurrent call that stores the same id, and fails with
--- unique_violation when that one commits (see wh_store). Reads by primary key.
+-- A message in a stream that is not open is stored like a plain insert: unadmitted. The id of an unfinished message is
+-- left out. Returns the ids that were leased.
+-- Locks: new message rows by message_id; it waits for a call that stores the same id.
+-- Reads by: primary key.
+-- Raises: unique_violation if that call commits (wh_store tries again).
+-- Called by: wh_try_store
 create or replace function wh_store_{lane}(
   c wh_call, p_messages wh_new_message[], p_streams wh_open_stream[], p_appending uuid[], p_room int, p_has_scheduled boolean
 )

@@ -1,9 +1,13 @@
--- The short way of wh_store for the call that most applications make: one message, neither an event nor scheduled, in a
--- stream of which nothing else is unfinished. Stores and leases it and returns its id in an array; or returns null, having done
--- nothing, when the stream or the id is known; or fails with unique_violation when something arrived that nobody has
--- admitted: the long way is for those.
--- A quarter of its time: 0.05 against 0.2 ms.
--- Locks: one deduplication row (inbox), one stream row, one message row, in this order, as wh_try_store does.
+-- The short path of wh_store for the call that most applications make: one message, neither an event nor scheduled, in
+-- a stream with nothing else unfinished. It takes 0.05 instead of 0.2 ms.
+-- Stores and leases the message and returns its id in an array. Returns null, having done nothing, if the stream or the
+-- id is known.
+-- Locks: one deduplication row (inbox), one stream row, one message row, in this order, as wh_try_store does; it
+--   waits for a call that inserts the same row.
+-- Reads by: primary key; wh_{lane}_unadmitted from the lane's floor.
+-- Raises: unique_violation if another call commits one of the rows first, or if something unadmitted has arrived;
+--   wh_store then takes the long path.
+-- Called by: wh_store
 create or replace function wh_store_one_{lane}(c wh_call, m wh_new_message)
 returns uuid[]
 language plpgsql

@@ -1,5 +1,9 @@
--- One try of wh_receive or wh_send: stores the messages whose ids are new. Returns how many.
--- Locks: as wh_deduplicate, then message rows; fails with unique_violation when another one stores the same id. Reads by primary key.
+-- Stores the messages whose ids are new in the inbox, unadmitted. Returns how many. One try of wh_receive, wh_send or
+-- wh_store_aside.
+-- Locks: as wh_deduplicate, then new message rows; it waits for a call that stores the same id.
+-- Reads by: primary key.
+-- Raises: unique_violation if that call commits (the callers try again).
+-- Called by: wh_receive, wh_send, wh_store_aside
 create or replace function wh_store_received(p_messages wh_new_message[])
 returns int
 language plpgsql

@@ -1,8 +1,12 @@
--- One try of wh_store: stores new messages and admits plainly inserted ones, in both lanes. Inbox duplicates out,
--- stream rows opened, version rows taken, messages inserted (and leased where the stream is clear), events appended.
--- A lane without room opens no stream: what is stored there is left as a plain insert would be, so a call in an
--- application's long transaction holds nobody up. Its events are appended all the same. So is what the caller has no handler for.
--- Locks: as the steps it calls say, in the order in which it calls them.
+-- One try of wh_store: stores new messages and admits plainly inserted ones, in both lanes. The steps: drop inbox
+-- duplicates, open stream rows, lock version rows, insert messages (leased where the stream is clear), append events.
+-- A lane without room opens no stream: what is stored there is left like a plain insert, so that a call in an
+-- application's long transaction holds up no other call. Its events are appended all the same. The same holds for
+-- messages that the caller has no handler for.
+-- Locks: as the steps that it calls, in the order in which it calls them.
+-- Reads by: as the functions that it calls.
+-- Raises: WB002, unique_violation
+-- Called by: wh_store
 create or replace function wh_try_store(
   c wh_call, p_outbox wh_new_message[], p_inbox wh_new_message[], p_outbox_arrivals wh_arrival[], p_inbox_arrivals wh_arrival[],
   p_outbox_held wh_open_stream[], p_inbox_held wh_open_stream[], p_outbox_room int, p_inbox_room int, p_has_events boolean, p_has_scheduled boolean

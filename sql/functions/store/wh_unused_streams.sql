@@ -1,5 +1,9 @@
--- The streams that were made for the caller's messages and in which none was leased after all.
--- When every message was leased there is none. Touches no table.
+-- Returns the streams that were opened for the caller's messages and in which none was leased. If every message was
+-- leased there is none.
+-- Locks: none
+-- Reads by: no table
+-- Raises: none
+-- Called by: wh_try_store
 create or replace function wh_unused_streams(p_lane text, p_opened wh_open_stream[], p_messages wh_new_message[], p_leased uuid[])
 returns uuid[]
 language plpgsql immutable

@@ -1,5 +1,9 @@
--- The open streams without those whose version row was locked (what is stored there waits for admission),
--- and none held that has something else unfinished. Touches no table.
+-- Returns the open streams without those whose version row was locked (what is stored there waits for admission). A
+-- stream with something else unfinished is returned as not held.
+-- Locks: none
+-- Reads by: no table
+-- Raises: none
+-- Called by: wh_try_store
 create or replace function wh_usable_streams(
   p_streams wh_open_stream[], p_dirty_outbox uuid[], p_dirty_inbox uuid[], p_deferred uuid[]
 )

@@ -1,5 +1,9 @@
--- Frees streams, which the caller has locked, until the time of their first message. The head is exact, so that what arrives
--- behind it is known to change nothing (wh_lower_heads). Reads by primary key.
+-- Frees streams, which the call has locked, and blocks them until the time of their first message.
+-- The head is exact, so that what arrives behind it is known to change nothing (wh_lower_heads).
+-- Locks: none; the call has locked the streams.
+-- Reads by: primary key.
+-- Raises: none
+-- Called by: wh_claim_{lane}
 create or replace function wh_block_streams(p_lane text, p_stream_ids uuid[], p_heads bigint[], p_until timestamptz[])
 returns void
 language plpgsql

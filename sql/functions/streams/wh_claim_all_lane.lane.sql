@@ -1,8 +1,12 @@
--- The claim of a call: looks at due streams again until its room is full or there are no more. A look may find nothing but
--- streams to put in order: blocked, empty, or left to those that have a handler. It looks on behind them, so that a
--- crowd of those does not hide what the caller can run, for a second at most (is_cut: there may be more). Those who have the
--- handlers that streams were left to may sleep, and are woken.
--- Locks: as wh_claim_{lane}. It never waits.
+-- The claim of a call: looks at due streams again until its room is full or there are no more.
+-- A look may find only streams to put in order: blocked, empty, or left to instances that have a handler. It looks on
+-- behind them, for a second at most, so that many of those do not hide what the caller can run. is_cut: there may be
+-- more.
+-- If streams were left to instances that have a handler, it notifies all sleeping workers.
+-- Locks: as wh_claim_{lane}; it never waits.
+-- Reads by: as wh_claim_{lane}.
+-- Raises: none
+-- Called by: process_work_batch
 create or replace function wh_claim_all_{lane}(c wh_call, p_room int, p_appended uuid[], p_next uuid[])
 returns wh_claimed
 language plpgsql

@@ -1,11 +1,15 @@
--- One look at up to p_look streams that are due: leases up to p_room of their messages to the caller. Each stream gives its lowest
--- messages, up to the first that has to wait or that the caller has no handler for; the streams share the room in turns. Streams
--- that begin with such a message are left to others.
--- p_next: streams that the caller holds, has locked and holds no message of any more (wh_settle_{lane}). It goes on with
--- them as if they had been freed just now: behind all that are due. Those for which there is no room are freed.
--- p_appended: plainly inserted events that this call has appended. An event is not handed out before.
--- Locks: stream rows, skip locked; then their messages, which nobody else touches meanwhile.
--- Reads by wh_{lane}_stream, from the stream's head or the first unadmitted message.
+-- Looks at up to p_look due streams and leases up to p_room of their messages to the caller.
+-- Each stream gives its lowest messages, up to the first that has to wait or that the caller has no handler for. The
+-- streams share the room in turns. A stream that begins with such a message is left to others.
+-- p_next: streams that the caller holds and has locked, and of which it holds no message any more (wh_settle_{lane}).
+-- The claim goes on with them as if they had been freed just now: behind all that are due. Those for which there is no
+-- room are freed.
+-- p_appended: plainly inserted events that this call has appended. An event is not handed out before it is appended.
+-- Locks: stream rows, skip locked; then their messages, which no other call changes meanwhile.
+-- Reads by: as wh_lock_due_streams; messages by wh_{lane}_stream, from the stream's head or the first unadmitted
+--   message.
+-- Raises: none
+-- Called by: wh_claim_all_{lane}
 create or replace function wh_claim_{lane}(c wh_call, p_room int, p_look int, p_appended uuid[], p_next uuid[])
 returns wh_claimed
 language plpgsql

@@ -1,7 +1,12 @@
--- Removes those of these streams, which the caller has locked, in which nothing is left. Returns how many.
--- The rows were locked by an earlier statement, so this one sees, with a new snapshot, every message that was admitted
--- under the lock before; one committed later is not admitted yet and will open the stream anew. Nothing is stranded.
--- Reads by primary key, then by wh_{lane}_stream from the stream's head or the first unadmitted message.
+-- Removes those of these streams, which the call has locked, in which nothing is left. Returns how many.
+-- An earlier statement locked the rows, so this one has a newer snapshot and sees every message that was admitted under
+-- the lock before. A message that is committed later is unadmitted and will open the stream again. So no message is
+-- stranded.
+-- Locks: none; the call has locked the streams.
+-- Reads by: streams by primary key; messages by wh_{lane}_stream, from the stream's head or the first unadmitted
+--   message.
+-- Raises: none
+-- Called by: wh_claim_{lane}
 create or replace function wh_close_{lane}(c wh_call, p_stream_ids uuid[])
 returns int
 language plpgsql

@@ -1,6 +1,9 @@
--- Frees these streams, which the caller holds and has locked: they are due now, or when their first message is.
--- p_heads: their first messages; null: not known better than before, and due now.
--- Reads by primary key.
+-- Frees these streams, which the caller holds and has locked. They are due now, or when their first message is.
+-- p_heads: their first messages. Null: the head stays as it was, and the stream is due now.
+-- Locks: none; the call has locked the streams.
+-- Reads by: primary key.
+-- Raises: none
+-- Called by: wh_claim_{lane}, wh_settle_{lane}
 create or replace function wh_free_streams(
   c wh_call, p_lane text, p_stream_ids uuid[], p_heads bigint[], p_scheduled timestamptz[]
 )

@@ -1,4 +1,8 @@
--- The partitions in which the instance holds a live lease. Read only when there is a cap on them.
+-- Returns the partitions in which the instance holds a live lease. Called only if there is a cap on them.
+-- Locks: none
+-- Reads by: wh_active_streams_leased.
+-- Raises: none
+-- Called by: wh_lock_due_streams, wh_partitions_with_room
 create or replace function wh_held_partitions(c wh_call)
 returns int[]
 language plpgsql stable

@@ -1,4 +1,8 @@
--- The rows of the result for messages that the call has leased, in order. Reads by primary key.
+-- Returns the rows of the result for messages that the call has leased, in order.
+-- Locks: none
+-- Reads by: primary key.
+-- Raises: none
+-- Called by: process_work_batch
 create or replace function wh_items_{lane}(p_message_ids uuid[])
 returns setof wh_work_item
 language plpgsql stable

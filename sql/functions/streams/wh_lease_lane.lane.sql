@@ -1,6 +1,9 @@
 -- Writes the caller's lease on these messages, whose streams it has taken.
--- Flags: Orphaned when another lease had run out on the message, RetryAfterFailure when it has failed before.
--- Reads by primary key.
+-- Flags: Orphaned if another lease had run out on the message, RetryAfterFailure if it has failed before.
+-- Locks: message rows of streams that the call has locked.
+-- Reads by: primary key.
+-- Raises: none
+-- Called by: wh_claim_{lane}
 create or replace function wh_lease_{lane}(c wh_call, p_message_ids uuid[])
 returns void
 language plpgsql

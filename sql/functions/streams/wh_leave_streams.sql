@@ -1,6 +1,10 @@
--- Leaves streams, which the caller has locked, to those that have a handler for their first message. available_at is when
--- they began to wait, and stays; the head is exact, so that a message that comes late before it is known to (wh_lower_heads).
--- Reads by primary key.
+-- Leaves streams, which the call has locked, to instances that have a handler for their first message.
+-- available_at, since when they wait, stays. The head is exact, so that a late message before it is noticed
+-- (wh_lower_heads).
+-- Locks: none; the call has locked the streams.
+-- Reads by: primary key.
+-- Raises: none
+-- Called by: wh_claim_{lane}
 create or replace function wh_leave_streams(p_lane text, p_stream_ids uuid[], p_heads bigint[], p_handlers text[])
 returns void
 language plpgsql

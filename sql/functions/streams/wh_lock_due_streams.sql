@@ -1,9 +1,14 @@
--- Locks up to p_room streams of a lane that the caller may take: first those whose lease has run out, anybody's;
--- then those that others had no handler for; then free ones that are due: of any partition, as many as it could begin at once,
--- and beyond that of its own partitions or waiting longer than the grace period. Which are due does not depend on the clock: those
--- whose time has come are taken from among the blocked ones first (wh_unblock_streams), and then all share one order.
--- Locks: stream rows, skip locked: it never waits.
--- Reads by wh_active_streams_leased and wh_active_streams_free, from the lane's floors, and as wh_lock_waiting_streams.
+-- Locks up to p_room streams of a lane that the caller may take: first those with an expired lease, of any holder; then
+-- those that other instances had no handler for; then free ones that are due. Of the last it takes as many as it could
+-- begin at once from any partition, and beyond that those of its own partitions or those that have waited longer than
+-- the grace period.
+-- Whether a stream is due does not depend on the clock. Blocked streams whose time has come are made due first
+-- (wh_unblock_streams); then all share one order.
+-- Locks: stream rows, skip locked; it never waits.
+-- Reads by: wh_active_streams_leased and wh_active_streams_free, from the lane's floors; the rest as
+--   wh_lock_waiting_streams and wh_unblock_streams.
+-- Raises: none
+-- Called by: wh_claim_{lane}
 create or replace function wh_lock_due_streams(
   c wh_call, p_lane text, p_room int, p_free_from timestamptz, p_leased_from timestamptz
 )

@@ -1,7 +1,11 @@
--- Locks up to p_room free streams of a lane that others had no handler for and the caller has, the longest wait first.
--- In whatever partition: their owner has passed them by, or they have waited longer than the grace period already.
--- p_capped_to: only in these partitions; null: in all.
--- Locks: stream rows, skip locked: it never waits. Reads by wh_active_streams_waiting.
+-- Locks up to p_room free streams of a lane that other instances had no handler for and the caller has, the longest
+-- wait first.
+-- Any partition counts: the owner had no handler, or the stream has waited longer than the grace period already.
+-- p_capped_to: only in these partitions. Null: in all.
+-- Locks: stream rows, skip locked; it never waits.
+-- Reads by: wh_active_streams_waiting.
+-- Raises: none
+-- Called by: wh_lock_due_streams
 create or replace function wh_lock_waiting_streams(c wh_call, p_lane text, p_room int, p_capped_to int[])
 returns wh_locked
 language plpgsql

@@ -1,5 +1,9 @@
--- The row that tells a caller, which has asked for it by the flag LookAgain, that the call has only put things in order and that
--- there is more: it need not wait before it calls again.
+-- Returns the row that tells a caller with the flag LookAgain that the call has only put things in order and that there
+-- is more: it need not wait before it calls again.
+-- Locks: none
+-- Reads by: no table
+-- Raises: none
+-- Called by: process_work_batch
 create or replace function wh_look_again()
 returns setof wh_work_item
 language sql immutable

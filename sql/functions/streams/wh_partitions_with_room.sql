@@ -1,5 +1,9 @@
--- Under a cap on partitions: those that the instance holds, and as many more of the wanted ones, first come
--- first served, as the cap leaves. Reads wh_active_streams_leased.
+-- Returns, under a cap on partitions, those that the instance holds and as many more of the wanted ones, first come
+-- first served, as the cap leaves.
+-- Locks: none
+-- Reads by: as wh_held_partitions.
+-- Raises: none
+-- Called by: wh_lock_due_streams, wh_try_store
 create or replace function wh_partitions_with_room(c wh_call, p_wanted int[])
 returns int[]
 language plpgsql stable

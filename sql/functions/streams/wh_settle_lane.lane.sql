@@ -1,11 +1,17 @@
--- Decides what becomes of streams that the caller holds and has locked: nothing left, the row goes; something held, the row
--- stays untouched; nothing held, the stream is free again, due now or when its first message is. With p_goes_on, those that
--- the claim of this very call may take are not freed but returned: it goes on with them (wh_claim_{lane}).
--- A cooling stream gives nothing out in this call. Who may sleep is woken for what is left to others.
--- A lease on a message that has run out while the stream's went on is taken off.
--- The rows were locked by an earlier statement, so this one sees, with a new snapshot, every message that was admitted
--- under the lock before; one committed later is not admitted yet and will open the stream anew. Nothing is stranded.
--- Reads by primary key, then by wh_{lane}_stream from the stream's head, or the first unadmitted message, to what is held.
+-- Decides what happens to streams that the caller holds and has locked. Nothing is left: the row is deleted. A message
+-- is held: the row stays untouched. Nothing is held: the stream is freed, due now or when its first message is.
+-- With p_goes_on, streams that the claim of the same call may take are not freed but returned; the claim goes on with
+-- them (wh_claim_{lane}).
+-- A cooling stream gives out nothing in this call. If a stream is left to others, a sleeping worker is notified.
+-- A lease on a message that has run out while the lease of the stream went on is taken off.
+-- An earlier statement locked the rows, so this one has a newer snapshot and sees every message that was admitted under
+-- the lock before. A message that is committed later is unadmitted and will open the stream again. So no message is
+-- stranded.
+-- Locks: message rows of streams that the call has locked, and those streams.
+-- Reads by: streams by primary key; messages by wh_{lane}_stream, from the stream's head or the first unadmitted
+--   message to held_through.
+-- Raises: none
+-- Called by: process_work_batch, wh_settle_one
 create or replace function wh_settle_{lane}(c wh_call, p_stream_ids uuid[], p_goes_on boolean)
 returns uuid[]
 language plpgsql

@@ -1,7 +1,12 @@
--- Settles one stream that the caller holds and has locked, in the two cases that are common: nothing is left, and the row goes;
--- or the caller holds the next message, and the row stays untouched. False: the stream is to be freed, which is for wh_settle.
--- A quarter of the time of what does it for many. Why the look comes after the lock, in a statement of its own: see there.
--- Reads by primary key, then by wh_{lane}_stream from the stream's head or the first unadmitted message.
+-- Settles one stream that the caller holds and has locked, in the two common cases. Nothing is left: the row is
+-- deleted. The caller holds the next message: the row stays untouched.
+-- Returns false if the stream has to be freed, which wh_settle_{lane} does. It takes a quarter of the time of
+-- wh_settle_{lane}, which explains why the look comes after the lock, in a statement of its own.
+-- Locks: none; the call has locked the stream.
+-- Reads by: primary key, also of wh_lanes; the first entry of wh_{lane}_unadmitted from the lane's floor; messages by
+--   wh_{lane}_stream, from the stream's head or the first unadmitted message.
+-- Raises: none
+-- Called by: wh_settle_one, wh_settle_{lane}
 create or replace function wh_settle_stream_{lane}(p_instance_id uuid, p_stream_id uuid)
 returns boolean
 language plpgsql

@@ -1,6 +1,10 @@
--- Writes the caller as the holder of streams that it has locked. p_heads: their first messages. p_through: above these it
--- holds none; the largest number says "all that is there". A lease of its own that is fresh is left, so that no index is written.
--- Reads by primary key.
+-- Writes the caller as the holder of streams that it has locked.
+-- p_heads: their first messages. p_through: it holds no message above; the largest number means "all that is there".
+-- If the caller already has a fresh lease on the stream, the lease stays, so that no index is written.
+-- Locks: none; the call has locked the streams.
+-- Reads by: primary key.
+-- Raises: none
+-- Called by: wh_claim_{lane}
 create or replace function wh_take_streams(c wh_call, p_lane text, p_stream_ids uuid[], p_heads bigint[], p_through bigint[])
 returns void
 language plpgsql

@@ -1,5 +1,9 @@
--- The streams to settle: those that the caller reported on, without those that are busy again with new messages,
--- and those made in vain. Touches no table.
+-- Returns the streams to settle: those that the caller reported on, without those that are busy again with new
+-- messages, and those that were opened and not used.
+-- Locks: none
+-- Reads by: no table
+-- Raises: none
+-- Called by: process_work_batch
 create or replace function wh_to_settle(p_held wh_open_stream[], p_busy uuid[], p_unused uuid[])
 returns uuid[]
 language plpgsql immutable

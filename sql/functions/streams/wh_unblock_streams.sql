@@ -1,6 +1,10 @@
--- Makes up to p_room blocked streams of a lane due whose time has come and that the caller may take: from then on they wait in one
--- order with all others. available_at stays, so the grace period of their owners counts from the time they waited for.
--- Locks: stream rows, skip locked: it never waits. Reads by wh_active_streams_blocked, from the lane's floor.
+-- Makes up to p_room blocked streams of a lane due, if their time has come and the caller may take them. From then on
+-- they wait in one order with all others.
+-- available_at stays, so the grace period of their owners counts from the time that they waited for.
+-- Locks: stream rows, skip locked; it never waits.
+-- Reads by: wh_active_streams_blocked, from the lane's floor.
+-- Raises: none
+-- Called by: wh_lock_due_streams
 create or replace function wh_unblock_streams(
   c wh_call, p_lane text, p_room int, p_free_from timestamptz, p_spare int, p_instances int, p_rank int, p_capped_to int[]
 )

@@ -1,5 +1,9 @@
--- The handlers that free streams of a lane wait for and the caller has, the longest wait first.
--- Reads by wh_active_streams_waiting, once for each handler: of the caller, or, where that has all, of the streams.
+-- Returns the handlers that free streams of a lane wait for and the caller has, the longest wait first.
+-- Locks: none
+-- Reads by: wh_active_streams_waiting, once for each handler: each of the caller's, or, if the caller has all, each
+--   that a stream waits for.
+-- Raises: none
+-- Called by: wh_lock_waiting_streams
 create or replace function wh_waited_for(c wh_call, p_lane text)
 returns text[]
 language plpgsql stable

@@ -1,5 +1,9 @@
--- The messages of the outbox among these that the instance holds, in order, in the shape that wh_receive takes.
--- For wh_transfer, which runs with the rights of its caller. Reads by primary key. Raises WB001.
+-- Returns those of these outbox messages that the instance holds, in order, in the shape that wh_receive takes.
+-- For wh_transfer, which runs with the rights of its caller and so cannot read the table itself.
+-- Locks: none
+-- Reads by: primary key.
+-- Raises: WB001
+-- Called by: wh_transfer, wh_transfer_each
 create or replace function wh_outgoing(p_instance_id uuid, p_message_ids uuid[])
 returns jsonb
 language plpgsql security definer

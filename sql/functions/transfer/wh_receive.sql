@@ -1,9 +1,12 @@
--- What other schemas send (wh_transfer): stores the messages that go to an address this one subscribes to in the inbox, in array
--- order, each id once for ever, unadmitted like a plain insert. Returns how many were new.
--- [{message_id, destination, event_type, event_data, metadata, scope, stream_id}]. This signature is all that
--- schemas know of each other, and they may be of different versions: keys that it does not know are ignored.
--- Locks: deduplication rows by message_id, message rows; waits only for who receives the same ids, and looks anew when that
--- one commits. Reads by primary key.
+-- Receives what other schemas send (wh_transfer). It stores the messages whose address this schema subscribes to in the
+-- inbox, in array order, unadmitted like a plain insert. Each id is accepted once, for ever. Returns how many were new.
+-- [{message_id, destination, event_type, event_data, metadata, scope, stream_id}]. Schemas know nothing else of each
+-- other than this signature, and they may be of different versions: unknown keys are ignored.
+-- Locks: deduplication rows by message_id, then message rows; it waits only for a call that receives the same ids,
+--   and looks again when that one commits.
+-- Reads by: primary key.
+-- Raises: serialization_failure
+-- Called by: wh_transfer, wh_transfer_each
 create or replace function wh_receive(p_messages jsonb)
 returns int
 language plpgsql security definer

@@ -1,6 +1,11 @@
--- The schemas of this database to which the caller may deliver, by name: those whose wh_receive it may execute. can_say: whether it
--- may ask what they listen to; one that is older, or not granted, counts as listening to everything.
--- Runs with the rights of its caller, for wh_transfer.
+-- Returns the schemas of this database to which the caller may deliver, by name: those whose wh_receive it may execute.
+-- can_say: whether it may ask what they listen to. A schema that is older, or not granted, counts as listening to
+-- everything.
+-- It runs with the rights of its caller, for wh_transfer.
+-- Locks: none
+-- Reads by: the system catalogue.
+-- Raises: none
+-- Called by: wh_transfer, wh_transfer_each
 create or replace function wh_receivers()
 returns table (schema name, can_say boolean)
 language plpgsql stable

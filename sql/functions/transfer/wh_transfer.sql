@@ -1,12 +1,18 @@
--- The PostgreSQL transport, whole: what the instance holds of these outbox messages goes into the inbox of every schema that
--- subscribes to its address, and is completed as Published, in one transaction: it is there exactly when it is gone here.
--- An event that nobody subscribes to is completed too; a command that nobody gets fails the call (WB004): whoever sent it counts on
--- it. A schema that cannot say what it listens to, being older or not granted, counts as listening. settled: false for what the instance does not hold; that is no error.
--- Completed first and fenced, then delivered, so that a zombie delivers nothing; the completion also locks the streams, so a
--- stream's order is that of its transfers. (In the other order a zombie's copies would do no harm, as receivers know their ids.)
--- Runs with the rights of its caller: it reaches the schemas whose wh_receive that one may execute, by name; their functions
--- run as their owners, so nobody's code runs with the caller's rights.
--- Locks: as a call that completes, then as wh_receive, schema after schema. Raises WB001, WB003, WB004, and what a receiver raises.
+-- The PostgreSQL transport. Those of these outbox messages that the instance holds go into the inbox of every schema
+-- that subscribes to their address, and are completed as Published, in one transaction. So a message is there exactly
+-- when it is gone here.
+-- An event that no schema subscribes to is completed too. A command that no schema receives fails the call, because its
+-- sender relies on it. A schema that cannot say what it listens to, being older or not granted, counts as listening.
+-- settled is false for messages that the instance does not hold; that is not an error.
+-- Messages are completed, with the lease checked, before they are delivered, so that an instance that has lost its
+-- lease delivers nothing. The completion also locks the streams, so the order of a stream is the order of its
+-- transfers. (In the other order such copies would do no harm, because receivers know their ids.)
+-- It runs with the rights of its caller and reaches the schemas whose wh_receive the caller may execute, by name. Their
+-- functions run as their owners, so no foreign code runs with the caller's rights.
+-- Locks: as a call that completes, then as wh_receive, one schema after the other; it waits.
+-- Reads by: as the functions that it calls.
+-- Raises: WB001, WB003, WB004, serialization_failure, and what a receiver raises.
+-- Called by: transfer.ts
 create or replace function wh_transfer(
   p_instance_id uuid, p_service_name text, p_host_name text, p_process_id int, p_message_ids uuid[]
 )

@@ -1,11 +1,17 @@
--- The careful way of wh_transfer, for what it could not do in one step: a receiver that fails, fails only the messages that it fails
--- for. All other receivers get everything, these messages too; those that failed for one stay, with the reason, and are tried again:
--- who has them already knows their ids. What follows them in their streams is held back, in the outbox only. A command that
--- nobody listens to fails, and nothing of its stream behind it is delivered to anybody.
+-- The careful variant of wh_transfer, for messages that it could not transfer in one step. If a receiver fails, only
+-- the messages that it fails for fail.
+-- All other receivers get everything, these messages too. Messages that failed for a receiver stay, with the reason,
+-- and are tried again; receivers that have them already know their ids. What follows them in their streams stays in the
+-- outbox.
+-- A command that no schema listens to fails, and nothing behind it in its stream is delivered.
 -- outcome: settled, lost (not held), failed (error: {schema, sqlstate, message}), held-back.
--- Runs with the rights of its caller, as wh_transfer does.
--- Locks: as a call that renews (its streams, so that nobody else delivers of them meanwhile), then as wh_receive, schema after
--- schema. Raises WB001, WB003; and what is the fault of no receiver: conflicts, no disk, no memory.
+-- It runs with the rights of its caller, as wh_transfer does.
+-- Locks: as a call that renews (its streams, so that no other call delivers from them meanwhile), then as wh_receive,
+--   one schema after the other; it waits.
+-- Reads by: as the functions that it calls.
+-- Raises: WB001, WB003, serialization_failure, and errors of classes 40, 53 and 58 (conflicts, no resources), which
+--   are no receiver's fault.
+-- Called by: transfer.ts
 create or replace function wh_transfer_each(
   p_instance_id uuid, p_service_name text, p_host_name text, p_process_id int, p_message_ids uuid[]
 )

@@ -1,4 +1,9 @@
--- The channel on which workers of this schema listen. Another one for each schema; needs no quotes.
+-- Returns the name of the channel on which the workers of this schema listen. Every schema has another one; it needs no
+-- quotes.
+-- Locks: none
+-- Reads by: no table
+-- Raises: none
+-- Called by: listener.ts, passing-time.ts, wh_fall_asleep, wh_wake, wh_wake_all
 create or replace function wh_channel()
 returns text
 language sql stable

@@ -1,4 +1,9 @@
--- The process ids of the sessions that sleep under the watch of another one: they share the advisory lock ('WBW2', schema).
+-- Returns the process ids of the sessions that sleep while another session keeps the watch. They share the advisory
+-- lock (SleepLock, schema).
+-- Locks: none
+-- Reads by: pg_locks.
+-- Raises: none
+-- Called by: wh_fall_asleep, wh_wake_up
 create or replace function wh_covered()
 returns int[]
 language plpgsql

@@ -1,13 +1,18 @@
--- A worker, on the session that listens to wh_channel(), wants to be notified from now on. Returns
--- 'asleep': it keeps the watch, and is notified of all that is stored. What is not notified was committed before: it looks
--- once more, and then may wait.
--- 'covered': another session keeps the watch. It looks once more, too; it is notified, by the number of its session, when the
--- watch is passed on.
--- 'busy': nobody sleeps, as a transaction that has stored something is still open and will not notify. Try again soon.
--- 'passed' (only to one that is not able, having something it cannot begin at once): another one is, and keeps the watch or is
--- notified to take it. If there is none, it sleeps as it is.
--- The locks last until wh_wake_up or the end of the session; asked twice, they are taken once.
--- Locks: advisory ('WBW1', schema), exclusive: the watch; else ('WBW2', schema), shared. Each if it can be had at once: it never waits.
+-- A worker asks, on the session that listens to wh_channel(), to be notified from now on. Returns one of:
+-- 'asleep': the session keeps the watch and is notified of everything that is stored. What is not notified was
+-- committed before, so it looks once more and then may wait.
+-- 'covered': another session keeps the watch. It also looks once more. It is notified, by the number of its session,
+-- when the watch is passed on.
+-- 'busy': no session sleeps, because a transaction that has stored something is open and will not notify. Try again
+-- soon.
+-- 'passed': only with p_is_able false, that is, the worker has something that it cannot begin at once. Another session
+-- keeps the watch or is notified to take it. If there is no other session, this one sleeps all the same.
+-- The locks last until wh_wake_up or the end of the session. If it is called twice, they are taken once.
+-- Locks: the advisory lock (WatchLock, schema), exclusive, or (SleepLock, schema), shared; each is tried without
+--   waiting.
+-- Reads by: pg_locks.
+-- Raises: none
+-- Called by: listener.ts
 create or replace function wh_fall_asleep(p_is_able boolean default true)
 returns text
 language plpgsql security definer

@@ -1,4 +1,9 @@
--- The process id of the session that keeps the watch for this schema, or null: the one that holds its advisory lock exclusively.
+-- Returns the process id of the session that keeps the watch for this schema: the one that holds the advisory lock
+-- (WatchLock, schema) exclusively. Null: none does.
+-- Locks: none
+-- Reads by: pg_locks.
+-- Raises: none
+-- Called by: wh_fall_asleep, wh_wake_up
 create or replace function wh_sleeper()
 returns int
 language plpgsql

@@ -1,7 +1,11 @@
--- Tells the worker that keeps the watch, if one sleeps, when this transaction commits: for calls that leave something to others. However
--- often it is called in a transaction, PostgreSQL sends one notification.
--- Why a lock answers whether anybody sleeps is told in wh_wake_sleepers, which does the same after plain inserts.
--- Locks: the advisory lock ('WBW1', schema), shared, if it can be had at once.
+-- Notifies the session that keeps the watch, if there is one, when this transaction commits. For calls that leave
+-- something to others.
+-- However often a transaction calls it, PostgreSQL sends one notification.
+-- wh_wake_sleepers does the same after plain inserts, and explains why a lock tells whether a worker sleeps.
+-- Locks: the advisory lock (WatchLock, schema), shared, tried without waiting.
+-- Reads by: no table
+-- Raises: none
+-- Called by: deregister_instance, process_work_batch, wh_settle_{lane}
 create or replace function wh_wake()
 returns void
 language plpgsql

@@ -1,6 +1,11 @@
--- Tells all workers that sleep, those that are covered too, when this transaction commits: for what the one that keeps the
--- watch may not be able to take. Who could not be told, as nobody sleeps, does not fall asleep before this transaction ends.
--- Locks: the advisory locks ('WBW1', schema), shared, and ('WBW2', schema), exclusive, each if it can be had at once.
+-- Notifies all sessions that sleep, the covered ones too, when this transaction commits. For messages that the session
+-- with the watch may be unable to run.
+-- If no session sleeps, none falls asleep before this transaction ends.
+-- Locks: the advisory locks (WatchLock, schema), shared, and (SleepLock, schema), exclusive; each is tried without
+--   waiting.
+-- Reads by: no table
+-- Raises: none
+-- Called by: wh_claim_all_{lane}
 create or replace function wh_wake_all()
 returns void
 language plpgsql

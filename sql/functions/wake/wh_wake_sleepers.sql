@@ -1,11 +1,17 @@
--- After a plain insert: tells the worker that keeps the watch, if one sleeps, when the inserting transaction commits.
--- The lock is the answer to "does anybody sleep?": a sleeper holds it exclusively. Who gets it shared needs to tell
--- nobody, and keeps everybody from falling asleep until its rows can be seen; who does not get it notifies.
--- (A sleeper that inserts in its own session gets the lock and is not told: it is awake.)
--- Inside a call of this schema it does nothing: the call wakes by itself, only when it leaves something to others.
--- Runs with the rights of whoever inserts and needs none; so no search_path is set, and names say their schema.
--- Asking here takes half the time that the same questions in a `when` of the trigger do: 4 against 8 µs a statement in all.
--- Locks: the advisory lock ('WBW1', schema), shared, if it can be had at once. The same key and channel as in wh_wake.
+-- Runs after a plain insert: notifies the session that keeps the watch, if there is one, when the inserting transaction
+-- commits.
+-- The lock tells whether a worker sleeps: a sleeper holds it exclusively. A transaction that gets it shared need not
+-- notify, and no worker can fall asleep until its rows are visible. A transaction that does not get it notifies.
+-- (A sleeper that inserts in its own session gets the lock and is not notified: it is awake.)
+-- Inside a call of this schema it does nothing: the call itself notifies, and only if it leaves something to others.
+-- It runs with the rights of whoever inserts and needs none. So it sets no search_path, and its names carry their
+-- schema.
+-- These conditions take half the time here that they take in a `when` of the trigger: 4 instead of 8 µs a statement in
+-- all.
+-- Locks: the advisory lock (WatchLock, schema), shared, tried without waiting. Same key and channel as wh_wake.
+-- Reads by: no table
+-- Raises: none
+-- Called by: trigger wh_inbox_wake, trigger wh_outbox_wake
 create or replace function wh_wake_sleepers()
 returns trigger
 language plpgsql

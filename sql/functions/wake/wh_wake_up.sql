@@ -1,4 +1,8 @@
--- The worker that sleeps on this session is awake: others need not notify it any more. False: it did not sleep.
+-- Ends the sleep of this session: others need not notify it any more. Returns false if it did not sleep.
+-- Locks: none; it releases the session's advisory locks.
+-- Reads by: pg_locks.
+-- Raises: none
+-- Called by: listener.ts
 create or replace function wh_wake_up()
 returns boolean
 language plpgsql security definer
