@@ -7,6 +7,7 @@
 create or replace function wh_admissible_{lane}(c wh_call, p_arrivals wh_arrival[], p_streams wh_open_stream[])
 returns wh_arrival[]
 language plpgsql stable
+-- Nested loops over the arrays of a batch would be quadratic; see docs/internals/mechanism.md#plans-that-hold
 set enable_nestloop = off
 as $$
 declare

@@ -10,6 +10,7 @@
 create or replace function wh_admit_{lane}(c wh_call, p_arrived wh_arrived, p_admitted wh_arrival[], p_leased uuid[])
 returns void
 language plpgsql
+-- Rows are looked up one by one, whatever the statistics say; see docs/internals/mechanism.md#plans-that-hold
 set enable_hashjoin = off set enable_mergejoin = off
 as $$
 begin

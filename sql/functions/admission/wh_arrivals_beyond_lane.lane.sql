@@ -21,7 +21,7 @@ declare
   c_most constant int := 5000;
   c_again constant int := 50;
   v_due int := wh_count_due(c, '{lane}', p_room, c.{lane}_free_from);
-  -- Some of those may be locked, or not to be had: one it looks for all the same, but not for long.
+  -- Some of those may be locked, or not for the caller. So it looks for at least one, but not for long.
   v_wanted int := greatest(p_room - v_due, 1);
   v_until timestamptz := clock_timestamp() + case when v_due < p_room then interval '1 second' else interval '20 milliseconds' end;
   v_from bigint := greatest(c.{lane}_admit_from - c_again, c.{lane}_floor);
@@ -30,11 +30,11 @@ declare
   v_seen int;
   v_last bigint;
   v_found wh_arrival[];
-  v_others bigint; -- the first that can start, but not here
+  v_others bigint; -- the first that can start, but not at this instance
   v_chunk_others bigint;
   v_starting wh_arrival[] := '{}';
   v_passed_to bigint;
-  v_is_lost boolean; -- it has found nothing to do, and not come to the end
+  v_is_lost boolean; -- found nothing to do and did not come to the end
   v_lowest wh_arrival[];
 begin
   while v_wanted > cardinality(v_starting) and clock_timestamp() < v_until loop
@@ -49,7 +49,8 @@ begin
     from (
       select m.message_id, m.stream_key, m.sequence_order, {is_unappended} as appends,
              '{lane}' = 'outbox' or m.{target} <> all(c.inbox_handlers) is not true as is_handled,
-             -- Not joined: whatever the statistics say, it is looked up.
+             -- A subquery is probed per row, whatever the statistics say. "is true" leaves no index but the primary key.
+             -- See docs/internals/mechanism.md#plans-that-hold
              (select s from wh_active_streams s where s.stream_id = m.stream_key and (s.lane = '{lane}') is true) as s
       from wh_{lane} m
       where m.partition_number is null and m.processed_at is null and m.sequence_order >= v_from
@@ -63,7 +64,7 @@ begin
     v_chunk := c_chunk;
     v_from := v_last + 1;
   end loop;
-  -- Others must not pass by what only they can start.
+  -- Other instances must not skip what only they can start.
   v_passed_to := least(v_others, case when cardinality(v_starting) < v_wanted then v_last + 1 else v_starting[cardinality(v_starting)].sequence_order + 1 end);
   v_is_lost := v_starting = '{}' and v_due = 0 and not v_is_end;
   if v_is_lost or wh_first_needing_{lane}(c.{lane}_floor, {Everything}, 1) is not null then

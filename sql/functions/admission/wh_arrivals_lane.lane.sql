@@ -13,14 +13,14 @@ language plpgsql stable
 as $$
 declare
   v_limit int := wh_admission_limit(p_room);
-  -- With more instances more is under way, and most of it is others'.
+  -- With more instances more messages are under way, and most belong to the others.
   v_look int := v_limit * least(c.{lane}_instances, 5);
   v_for_all boolean := p_polls or c.noted_at is not null or c.takeover_seconds = 0 or c.{lane}_spare > 0;
   v_seen int;
   v_arrivals wh_arrival[];
 begin
   if c.{lane}_admit_from > c.{lane}_floor then
-    return wh_arrivals_beyond_{lane}(c, p_room, v_for_all); -- there was a crowd a moment ago
+    return wh_arrivals_beyond_{lane}(c, p_room, v_for_all); -- there was a crowd within the last second
   end if;
   select count(*), array_agg(a::wh_arrival) filter (where v_for_all or a.appends or a.partition_number % c.{lane}_instances = c.{lane}_rank)
   into v_seen, v_arrivals

@@ -7,6 +7,7 @@
 create or replace function wh_leaves_strangers(p_admitted wh_arrival[], p_leased uuid[], p_rank int, p_instances int)
 returns boolean
 language plpgsql immutable
+-- Nested loops over the arrays of a batch would be quadratic; see docs/internals/mechanism.md#plans-that-hold
 set enable_nestloop = off
 as $$
 begin

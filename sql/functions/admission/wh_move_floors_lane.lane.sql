@@ -19,7 +19,7 @@ returns void
 language plpgsql
 as $$
 declare
-  c_most constant int := 5000; -- so many messages it passes at a time
+  c_most constant int := 5000; -- the most messages that it passes at a time
   c_most_swept constant int := 100000;
   v_lane wh_lanes;
   v_admitted_below bigint;

@@ -17,7 +17,7 @@ begin
   return array(
     select u.a
     from (
-      -- Not joined: whatever the statistics say, each is looked up.
+      -- Not joined: whatever the statistics say, each is looked up; see docs/internals/mechanism.md#plans-that-hold
       select a::wh_arrival as a, (select s from wh_active_streams s where s.stream_id = a.stream_key and (s.lane = p_lane) is true) as s
       from unnest(p_arrivals) a
     ) u

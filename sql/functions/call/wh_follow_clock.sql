@@ -16,6 +16,7 @@
 create or replace function wh_follow_clock()
 returns void
 language plpgsql
+-- Rows are looked up one by one, whatever the statistics say; see docs/internals/mechanism.md#plans-that-hold
 set enable_hashjoin = off set enable_mergejoin = off
 set lock_timeout = '200ms'
 as $$

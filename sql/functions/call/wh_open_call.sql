@@ -42,7 +42,7 @@ begin
   c.max_partitions := p_max_partitions;
   c.takeover_seconds := least(p_takeover_seconds, {TenYears});
   if not v_beats then
-    -- It claims nothing, so ranks and the floors of claiming are nothing to it: a fifth of the time.
+    -- It claims nothing and needs neither ranks nor the floors of claiming. This takes a fifth of the time.
     select o.admitted_below, n.admitted_below into c.outbox_floor, c.inbox_floor
     from wh_lanes o, wh_lanes n
     where o.lane = 'outbox' and n.lane = 'inbox';
@@ -84,7 +84,7 @@ begin
   into v_last_heartbeat, v_is_new_taker,
        c.outbox_floor, c.outbox_free_from, c.outbox_leased_from, c.inbox_floor, c.inbox_free_from, c.inbox_leased_from,
        v_floors_moved_at, c.sweeps, v_clock_went_back, c.stale_instances, c.outbox_arrived, c.outbox_due, c.inbox_arrived, c.inbox_due
-  -- A clock that has gone back is behind the floors of time: they are none then.
+  -- If the clock has gone back, it is behind the floors of time; then they do not count.
   from (
     select l.admitted_below, l.moved_at, l.swept_at, l.next_from > v_now as is_ahead,
       case when l.next_from > v_now then '-infinity' else l.free_from end as free_from,
@@ -106,12 +106,12 @@ begin
       p_outbox_spare, p_inbox_spare);
   end if;
   if v_clock_went_back and v_beats then
-    -- One follows it, and the others wait until that is committed: a lease of the new time would be moved back too.
+    -- One call follows it; the others wait for its commit, because a lease of the new time would be moved back too.
     perform pg_advisory_xact_lock(hashtext('wh_follow_clock'), hashtext(current_schema()));
     perform wh_follow_clock();
     c.opened_at := clock_timestamp();
   end if;
-  -- For wh_move_floors: as far as these notes reach, whoever writes with a later transaction id writes above them.
+  -- For wh_move_floors_{lane}: a transaction with a later id writes above these notes.
   if v_beats and v_floors_moved_at < v_now - interval '250 milliseconds' and pg_current_xact_id_if_assigned() is null then
     select v_now, o.last_value + o.is_called::int, n.last_value + n.is_called::int,
       min(case when l.lane = 'outbox' then f.below end), min(case when l.lane = 'inbox' then f.below end)

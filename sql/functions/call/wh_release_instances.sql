@@ -7,6 +7,7 @@
 create or replace function wh_release_instances(p_instance_ids uuid[], p_available_at timestamptz)
 returns int
 language plpgsql
+-- Rows are looked up one by one, whatever the statistics say; see docs/internals/mechanism.md#plans-that-hold
 set enable_hashjoin = off set enable_mergejoin = off
 as $$
 declare
@@ -23,6 +24,7 @@ begin
     update wh_active_streams s
     set instance_id = null, lease_expiry = null, available_at = p_available_at
     from held h
+    -- "is true" keeps the planner from reading a whole lane by another index than the primary key.
     where s.stream_id = h.stream_id and (s.lane = h.lane) is true
     returning s.stream_id, s.lane
   )

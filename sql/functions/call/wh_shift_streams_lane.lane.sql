@@ -9,6 +9,7 @@
 create or replace function wh_shift_streams_{lane}(p_noted timestamptz, p_now timestamptz)
 returns void
 language plpgsql
+-- Rows are looked up one by one, whatever the statistics say; see docs/internals/mechanism.md#plans-that-hold
 set enable_hashjoin = off set enable_mergejoin = off
 as $$
 declare
@@ -35,6 +36,7 @@ begin
   update wh_{lane} m
   set lease_expiry = m.lease_expiry - v_by
   from unnest(v_held) as k(stream_id)
+  -- "is true" keeps the planner from reading a whole lane by another index than the primary key.
   join wh_active_streams s on s.stream_id = k.stream_id and (s.lane = '{lane}') is true
   where m.stream_key = s.stream_id and m.sequence_order between s.head and s.held_through
     and m.processed_at is null and m.instance_id is not null;

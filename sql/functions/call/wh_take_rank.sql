@@ -20,7 +20,7 @@ begin
   into c.outbox_rank, c.outbox_instances, c.inbox_rank, c.inbox_instances
   from wh_service_instances i
   where i.last_heartbeat_at >= v_stale_before and i.instance_id <> c.instance_id;
-  -- A mark that would last longer than one does was made before the clock went back.
+  -- A mark that lasts for more than a second was made before the clock went back.
   select greatest(max(a.admit_from) filter (where a.lane = 'outbox'), c.outbox_floor),
          greatest(max(a.admit_from) filter (where a.lane = 'inbox'), c.inbox_floor)
   into c.outbox_admit_from, c.inbox_admit_from

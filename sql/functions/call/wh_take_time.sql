@@ -14,6 +14,8 @@ declare
   v_transaction_id xid8;
 begin
   if p_writes then
+    -- An assignment costs less than a perform, which sets up a statement.
+    -- See docs/internals/mechanism.md#plans-that-hold
     v_transaction_id := pg_current_xact_id();
   end if;
   c.now := clock_timestamp();
@@ -21,7 +23,7 @@ begin
     raise exception using errcode = 'serialization_failure', message = 'process_work_batch: the clock has gone back during this call';
   end if;
   c.lease_expiry := c.now + make_interval(secs => c.lease_seconds);
-  -- A lease that ends no earlier is as good as a new one. A worker lets go of what it holds longer than this before the end.
+  -- A lease that ends no earlier counts as new. A worker gives up what it holds longer than this before the end.
   c.fresh_from := c.lease_expiry - make_interval(secs => least(1, c.lease_seconds / 5.0));
   return c;
 end

@@ -15,6 +15,7 @@ create or replace function wh_append_events(
 )
 returns uuid[]
 language plpgsql
+-- Nested loops over the arrays of a batch would be quadratic; see docs/internals/mechanism.md#plans-that-hold
 set enable_nestloop = off
 as $$
 declare

@@ -9,6 +9,7 @@ create or replace function wh_open_events(
   out versions wh_stream_version[], out deferred uuid[]
 )
 language plpgsql
+-- Nested loops over the arrays of a batch would be quadratic; see docs/internals/mechanism.md#plans-that-hold
 set enable_nestloop = off
 as $$
 declare

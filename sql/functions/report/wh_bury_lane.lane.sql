@@ -8,6 +8,7 @@
 create or replace function wh_bury_{lane}(c wh_call, p_failures wh_failure[])
 returns uuid[]
 language plpgsql
+-- Rows are looked up one by one, whatever the statistics say; see docs/internals/mechanism.md#plans-that-hold
 set enable_hashjoin = off set enable_mergejoin = off
 as $$
 declare

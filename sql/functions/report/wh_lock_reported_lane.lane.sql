@@ -14,7 +14,7 @@ declare
   v_held wh_open_stream[];
 begin
   if cardinality(p_message_ids) = 1 then
-    -- The same in half the time.
+    -- The same for one message, in half the time.
     select case when s.instance_id = c.instance_id
       then array[(s.lane, s.stream_id, false, s.lease_expiry > c.now, s.lease_expiry, s.head, s.held_through)::wh_open_stream] end
     into v_held

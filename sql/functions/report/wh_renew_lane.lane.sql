@@ -19,6 +19,8 @@ begin
   select array_agg(n.message_id), array_agg(distinct n.stream_key) into r from renewed n;
   update wh_active_streams s
   set lease_expiry = greatest(s.lease_expiry, c.lease_expiry)
+  -- "is true" keeps the planner from reading a whole lane by another index than the primary key.
+  -- See docs/internals/mechanism.md#plans-that-hold
   where s.stream_id = any(r.stream_ids) and (s.lane = '{lane}') is true;
   return coalesce(r.message_ids, '{}');
 end

@@ -20,7 +20,7 @@ begin
   if cardinality(p_reported) = 1 and wh_is_done_{lane}(0, p_completions[1].status) and not c.keeps_completed
     and p_failures = '{}' and p_renewed = '{}'
   then
-    -- One message that is done, whatever its status: as wh_finish, in half the time.
+    -- One message that is done, whatever its status: as wh_finish_{lane}, in half the time.
     delete from wh_{lane} m where m.message_id = p_reported[1] and m.instance_id = c.instance_id;
     r.lost := case when not found then p_reported else '{}' end;
     return r;

@@ -22,7 +22,7 @@ begin
       message = format('process_work_batch: called in a %s transaction', current_setting('transaction_isolation')),
       hint = 'Call it in a READ COMMITTED transaction. To send from a transaction of another level, insert into wh_outbox.';
   end if;
-  -- One expression for the good case; which field it was is found out only in the bad one.
+  -- One expression for the good case. Which field is bad is found out only if one is.
   if (p_service_name <> '' and p_flags >= 0 and p_partition_count >= 1 and p_lease_seconds >= 1 and p_stale_threshold_seconds >= 1
       and p_max_outbox_items >= 0 and p_max_inbox_items >= 0 and p_max_perspective_items >= 0
       and p_takeover_seconds >= 0 and p_takeover_seconds <> 'NaN' and p_spare_outbox_streams >= 0 and p_spare_inbox_streams >= 0) is not true

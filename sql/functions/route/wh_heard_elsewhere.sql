@@ -47,6 +47,6 @@ begin
   return v_elsewhere;
 exception
   when others then
-    return p_addresses; -- one is broken or locked: it counts as listening
+    return p_addresses; -- a schema is broken or locked: it counts as listening
 end
 $$;

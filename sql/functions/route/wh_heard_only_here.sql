@@ -11,7 +11,7 @@ as $$
 declare
   v_heard text[] := array(select distinct s.address from wh_subscriptions s where s.address = any(p_addresses));
 begin
-  -- Mostly there is nobody else, and that is seen for less than it takes to ask.
+  -- Mostly there is no other schema, and this check costs less than asking.
   if v_heard = '{}' or not exists (select from pg_proc p where p.proname = 'wh_receive' and p.pronamespace <> quote_ident(current_schema())::regnamespace) then
     return v_heard;
   end if;

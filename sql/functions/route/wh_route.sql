@@ -10,6 +10,7 @@
 create or replace function wh_route(p_messages wh_new_message[], p_received wh_new_message[])
 returns wh_routed
 language plpgsql
+-- Nested loops over the arrays of a batch would be quadratic; see docs/internals/mechanism.md#plans-that-hold
 set enable_nestloop = off
 as $$
 declare
@@ -30,7 +31,7 @@ begin
         m.scheduled_for, m.expected_version, m.stream_key, m.partition_number, null)::wh_new_message
       from unnest(p_messages) m order by m.ord), '{}')::wh_routed;
   end if;
-  -- Numbered anew: how many there is room for is counted by it.
+  -- The messages are numbered again: the room is counted by these numbers.
   select
     array_agg((n.place + v_last, n.message_id, n.event_type, n.event_type, n.event_data, n.metadata, n.scope, n.stream_id, n.is_event,
       n.scheduled_for, n.expected_version, n.stream_key, n.partition_number, null)::wh_new_message order by n.place) filter (where not n.leaves),

@@ -11,6 +11,7 @@ create or replace function wh_send(p_messages jsonb)
 returns int
 language plpgsql security definer
 set search_path from current
+-- One plan, whatever the statistics say; see docs/internals/mechanism.md#plans-that-hold
 set jit = off set enable_seqscan = off set enable_bitmapscan = off set plan_cache_mode = force_generic_plan
 as $$
 declare
@@ -22,7 +23,7 @@ begin
   if exists (select from unnest(v_new.messages) m where m.expected_version is not null or m.only_with is not null) then
     perform wh_refuse('p_messages', 'has an expected_version or only_with, which only process_work_batch can check');
   end if;
-  -- An older snapshot does not show what waits in the outbox, nor who has subscribed since.
+  -- An older snapshot shows neither what waits in the outbox now nor new subscriptions.
   v_routed := case when current_setting('transaction_isolation') = 'read committed' then wh_route(v_new.messages, '{}')
                    else row('{}', v_new.messages)::wh_routed end;
   for v_try in 1..20 loop

@@ -20,6 +20,8 @@ begin
     return '{}';
   end if;
   v_open := array(
+    -- "is true" keeps the planner from reading a whole lane by another index than the primary key.
+    -- See docs/internals/mechanism.md#plans-that-hold
     select s.stream_id from wh_active_streams s where s.stream_id = any(p_stream_ids) and (s.lane = 'outbox') is true);
   v_unadmitted := array(
     select m.stream_key from wh_outbox m
@@ -30,6 +32,7 @@ begin
     v_unadmitted := array(
       select k.stream_id
       from unnest(p_stream_ids) as k(stream_id)
+      -- A lateral join with a limit stays one probe per row; an exists may become a join over the whole table.
       cross join lateral (
         select from wh_outbox m
         where m.stream_key = k.stream_id and m.sequence_order >= v_floor and m.processed_at is null

@@ -6,6 +6,7 @@
 create or replace function wh_deduplicate(p_messages wh_new_message[])
 returns wh_new_message[]
 language plpgsql
+-- Nested loops over the arrays of a batch would be quadratic; see docs/internals/mechanism.md#plans-that-hold
 set enable_nestloop = off
 as $$
 declare

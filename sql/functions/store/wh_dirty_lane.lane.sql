@@ -12,6 +12,7 @@
 create or replace function wh_dirty_{lane}(c wh_call, p_streams wh_open_stream[], p_has_known boolean)
 returns uuid[]
 language plpgsql stable
+-- Rows are looked up one by one, whatever the statistics say; see docs/internals/mechanism.md#plans-that-hold
 set enable_hashjoin = off set enable_mergejoin = off
 as $$
 declare
@@ -23,6 +24,7 @@ begin
     v_dirty := array(
       select s.stream_id
       from unnest(p_streams) s
+      -- A lateral join with a limit stays one probe per row; an exists may become a join over the whole table.
       cross join lateral (
         select 1 from wh_{lane} m
         where m.stream_key = s.stream_id and {from_first_unfinished}

@@ -9,6 +9,7 @@
 create or replace function wh_lower_heads(c wh_call, p_lane text, p_arrivals wh_arrival[])
 returns void
 language plpgsql
+-- Rows are looked up one by one, whatever the statistics say; see docs/internals/mechanism.md#plans-that-hold
 set enable_hashjoin = off set enable_mergejoin = off
 as $$
 begin
@@ -20,6 +21,7 @@ begin
     from unnest(p_arrivals) u
     group by u.stream_key
   ) a
+  -- "is true" keeps the planner from reading a whole lane by another index than the primary key.
   where s.stream_id = a.stream_key and (s.lane = p_lane) is true
     and (s.head > a.head or s.is_blocked and s.head = a.appended);
 end

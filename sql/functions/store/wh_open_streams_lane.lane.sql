@@ -16,6 +16,7 @@ create or replace function wh_open_streams_{lane}(
 )
 returns wh_opened
 language plpgsql
+-- Nested loops over the arrays of a batch would be quadratic; see docs/internals/mechanism.md#plans-that-hold
 set enable_nestloop = off
 as $$
 declare
@@ -39,6 +40,7 @@ begin
   ), known as (
     select s.stream_id
     from wh_active_streams s
+    -- "is true" keeps the planner from reading a whole lane by another index than the primary key.
     where s.stream_id = any(array(select o.stream_id from others o)) and (s.lane = '{lane}') is true
   ), opened as (
     insert into wh_active_streams (stream_id, lane, partition_number, instance_id, lease_expiry, available_at, is_blocked, head, held_through)
@@ -46,7 +48,7 @@ begin
       case when w.ord = w.scheduled_ord then w.available_at else c.now end, coalesce(w.ord = w.scheduled_ord, false),
       w.head, case when h.held then {Everything} else 0 end
     from others w
-    -- Held: nothing arrived before it, its first message is not scheduled for later, there is room for it.
+    -- Held: nothing arrived before it, its first message is not scheduled for later, and there is room for it.
     cross join lateral (
       select w.ord between 1 and p_room and coalesce(w.ord < w.scheduled_ord, true)
         and (p_partitions is null or w.partition_number = any(p_partitions)) as held

@@ -9,6 +9,7 @@
 create or replace function wh_point_heads_{lane}(c wh_call, p_streams wh_open_stream[])
 returns void
 language plpgsql
+-- Rows are looked up one by one, whatever the statistics say; see docs/internals/mechanism.md#plans-that-hold
 set enable_hashjoin = off set enable_mergejoin = off
 as $$
 declare
@@ -20,12 +21,14 @@ begin
   update wh_active_streams s
   set head = coalesce(f.sequence_order, s.head), is_blocked = coalesce(f.scheduled_for > c.now, false), available_at = greatest(f.scheduled_for, c.now)
   from unnest(v_made) as k(stream_id)
+  -- A lateral join with a limit stays one probe per row; an exists may become a join over the whole table.
   left join lateral (
     select m.sequence_order, m.scheduled_for from wh_{lane} m
     where m.stream_key = k.stream_id and m.processed_at is null
     order by m.sequence_order
     limit 1
   ) f on true
+  -- "is true" keeps the planner from reading a whole lane by another index than the primary key.
   where s.stream_id = k.stream_id and (s.lane = '{lane}') is true and s.is_blocked;
 end
 $$;

@@ -10,6 +10,7 @@ create or replace function wh_store_{lane}(
 )
 returns uuid[]
 language plpgsql
+-- Nested loops over the arrays of a batch would be quadratic; see docs/internals/mechanism.md#plans-that-hold
 set enable_nestloop = off
 as $$
 declare
@@ -22,7 +23,7 @@ declare
     from (
       select m.message_id, m.processed_at from wh_{lane} m
       where m.message_id = any(array(select n.message_id from unnest(p_messages) n))
-      offset 0
+      offset 0 -- keeps the condition below out, which would fit a partial index and read all of it
     ) x
     where x.processed_at is null);
 begin

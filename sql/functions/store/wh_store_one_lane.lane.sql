@@ -24,7 +24,7 @@ begin
   end if;
   insert into wh_active_streams (stream_id, lane, partition_number, instance_id, lease_expiry, available_at, head, held_through)
   values (m.stream_key, '{lane}', m.partition_number, c.instance_id, c.lease_expiry, c.now, c.{lane}_floor, {Everything});
-  -- After the insert, which may have waited. When something arrived, wh_store undoes it and takes the long way.
+  -- Checked after the insert, which may have waited. If something arrived, wh_store undoes it and takes the long path.
   if (select x.sequence_order from wh_{lane} x
       where x.partition_number is null and x.processed_at is null and x.sequence_order >= c.{lane}_floor
       order by x.sequence_order limit 1) is not null

@@ -7,6 +7,7 @@
 create or replace function wh_store_received(p_messages wh_new_message[])
 returns int
 language plpgsql
+-- Nested loops over the arrays of a batch would be quadratic; see docs/internals/mechanism.md#plans-that-hold
 set enable_nestloop = off
 as $$
 declare

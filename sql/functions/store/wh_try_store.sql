@@ -68,7 +68,7 @@ begin
     v_streams := v_streams || v_own;
     v_opened.has_known := v_opened.has_known or v_own <> '{}';
   end if;
-  -- Only in a clear stream, with nothing else unfinished, may a new message be leased at once; or behind what the caller holds itself.
+  -- A new message may be leased at once only in a stream with nothing else unfinished, or behind what the caller holds.
   if cardinality(v_outbox_opening) > 0 then
     v_dirty_outbox := wh_dirty_outbox(c, v_streams, v_opened.has_known);
   end if;

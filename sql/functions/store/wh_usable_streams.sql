@@ -9,6 +9,7 @@ create or replace function wh_usable_streams(
 )
 returns wh_open_stream[]
 language plpgsql immutable
+-- Nested loops over the arrays of a batch would be quadratic; see docs/internals/mechanism.md#plans-that-hold
 set enable_nestloop = off
 as $$
 begin

@@ -13,6 +13,7 @@
 create or replace function wh_claim_{lane}(c wh_call, p_room int, p_look int, p_appended uuid[], p_next uuid[])
 returns wh_claimed
 language plpgsql
+-- Rows are looked up one by one, whatever the statistics say; see docs/internals/mechanism.md#plans-that-hold
 set enable_hashjoin = off set enable_mergejoin = off
 as $$
 declare
@@ -21,7 +22,7 @@ declare
   v_places int := p_room - cardinality(v_due.stream_ids);
   v_next uuid[] := p_next[:v_places];
   v_streams uuid[] := v_due.stream_ids || v_next;
-  -- So many messages of each are looked at: twice an even share, as others may have less, and one to know of more.
+  -- It looks at twice an even share of each stream, because others may have less, and at one more to know of more.
   v_look int := least(p_room, 2 * (least(p_room, 1000000) / greatest(cardinality(v_streams), 1)), 1000000) + 1;
   v_message_ids uuid[];
   v_kept_until timestamptz;
@@ -38,21 +39,23 @@ declare
   v_last wh_call := c;
 begin
   if cardinality(p_next) > v_places then
-    -- A moment later than all that waits: another look must not find them first.
+    -- Due a moment later than all others, so that another look does not find them first.
     v_last.now := c.now + interval '1 microsecond';
     perform wh_free_streams(v_last, '{lane}', p_next[v_places + 1:], null, null);
   end if;
   if v_streams = '{}' then
     return row('{}', 0, 0, false)::wh_claimed;
   end if;
-  -- The streams are locked; a new snapshot shows all that was admitted to them.
+  -- The streams are locked. The new snapshot of this statement shows all that was admitted to them.
   with looked as (
     select k.stream_id, k.turn, k.stream_id = any(v_next) as is_next, s.head as known_head, s.held_through, s.lease_expiry,
       m.message_id, m.sequence_order, m.until, m.handler,
       row_number() over (partition by k.stream_id order by m.sequence_order) as place,
       bool_or(m.until is not null or m.handler is not null) over (partition by k.stream_id order by m.sequence_order) as waits
     from unnest(v_streams) with ordinality as k(stream_id, turn)
+    -- "is true" keeps the planner from reading a whole lane by another index than the primary key.
     join wh_active_streams s on s.stream_id = k.stream_id and (s.lane = '{lane}') is true
+    -- A lateral join with a limit stays one probe per row; an exists may become a join over the whole table.
     left join lateral (
       select m.message_id, m.sequence_order,
         case when {is_unappended} and m.message_id <> all(coalesce(p_appended, '{}'))
@@ -71,7 +74,7 @@ begin
     from looked l
   ), stream as (
     select l.stream_id, min(l.sequence_order) as head, bool_or(l.is_taken) as is_taken,
-      -- Fewer than looked for: all that is there, and what is still to come may be held without a word here.
+      -- Fewer than the limit: all that is there. Later messages may then be held without writing this row.
       case when max(l.place) < v_look then c_all else max(l.sequence_order) end as through,
       min(l.lease_expiry) filter (where l.is_next and l.lease_expiry >= c.fresh_from) as lease_expiry,
       bool_and(l.is_next and l.lease_expiry >= c.fresh_from and l.sequence_order >= l.known_head
@@ -98,7 +101,7 @@ begin
   from stream t;
 
   if v_due.expired <> '{}' then
-    -- Not those for which there was no room: nobody has taken them from their holder.
+    -- Not the streams for which there was no room: they stay with their holder.
     perform wh_release_{lane}(
       array(select unnest(v_due.expired) intersect select unnest(v_taken || v_blocked || v_left || v_emptied)), coalesce(v_message_ids, '{}'));
   end if;
@@ -115,7 +118,7 @@ begin
     perform wh_take_streams(c, '{lane}', v_taken, v_heads, v_through);
   end if;
   if v_message_ids is not null then
-    -- The lease of a stream that it goes on with is left as it is while it is fresh, and so is most of its row.
+    -- A stream that the caller goes on with keeps its lease while that is fresh, and mostly its whole row.
     c.lease_expiry := coalesce(v_kept_until, c.lease_expiry);
     perform wh_lease_{lane}(c, v_message_ids);
   end if;

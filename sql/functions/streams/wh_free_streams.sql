@@ -9,6 +9,7 @@ create or replace function wh_free_streams(
 )
 returns void
 language plpgsql
+-- Rows are looked up one by one, whatever the statistics say; see docs/internals/mechanism.md#plans-that-hold
 set enable_hashjoin = off set enable_mergejoin = off
 as $$
 begin
@@ -16,6 +17,7 @@ begin
   set instance_id = null, lease_expiry = null, head = coalesce(f.head, s.head), held_through = 0,
       available_at = greatest(f.scheduled_for, c.now), is_blocked = coalesce(f.scheduled_for > c.now, false)
   from unnest(p_stream_ids, p_heads, p_scheduled) as f(stream_id, head, scheduled_for)
+  -- "is true" keeps the planner from reading a whole lane by another index than the primary key.
   where s.stream_id = f.stream_id and (s.lane = p_lane) is true;
 end
 $$;

@@ -6,6 +6,7 @@
 create or replace function wh_release_{lane}(p_stream_ids uuid[], p_except uuid[] default '{}')
 returns void
 language plpgsql
+-- Rows are looked up one by one, whatever the statistics say; see docs/internals/mechanism.md#plans-that-hold
 set enable_hashjoin = off set enable_mergejoin = off
 as $$
 begin

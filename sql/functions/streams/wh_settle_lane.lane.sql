@@ -15,6 +15,7 @@
 create or replace function wh_settle_{lane}(c wh_call, p_stream_ids uuid[], p_goes_on boolean)
 returns uuid[]
 language plpgsql
+-- Rows are looked up one by one, whatever the statistics say; see docs/internals/mechanism.md#plans-that-hold
 set enable_hashjoin = off set enable_mergejoin = off
 as $$
 declare
@@ -42,6 +43,7 @@ begin
                and h.processed_at is null and h.instance_id is not null)
       end as held_until
     from wh_active_streams s
+    -- A lateral join with a limit stays one probe per row; an exists may become a join over the whole table.
     left join lateral (
       select m.sequence_order, m.scheduled_for, m.instance_id, m.lease_expiry
       from wh_{lane} m
@@ -53,8 +55,8 @@ begin
   ), settled as materialized (
     select l.*, case
         when l.head is null then 'empty'
-        -- What a claim would find due now: its own, or, without a grace period, anybody's. Under a cap on partitions it lets go
-        -- of all, so that others get their turn.
+        -- What a claim would find due now: streams of its own partitions, or, without a grace period, of any.
+        -- Under a cap on partitions it frees all, so that others get their turn.
         when p_goes_on and c.max_partitions is null and l.held_until is null and l.is_held and not l.waits and (l.is_own or c.takeover_seconds = 0) then 'next'
         else 'free'
       end as fate

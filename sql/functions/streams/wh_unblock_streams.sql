@@ -10,6 +10,7 @@ create or replace function wh_unblock_streams(
 )
 returns void
 language plpgsql
+-- Rows are looked up one by one, whatever the statistics say; see docs/internals/mechanism.md#plans-that-hold
 set enable_hashjoin = off set enable_mergejoin = off
 as $$
 declare

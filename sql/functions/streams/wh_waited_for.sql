@@ -7,6 +7,7 @@
 create or replace function wh_waited_for(c wh_call, p_lane text)
 returns text[]
 language plpgsql stable
+-- Rows are looked up one by one, whatever the statistics say; see docs/internals/mechanism.md#plans-that-hold
 set enable_hashjoin = off set enable_mergejoin = off
 as $$
 declare
@@ -31,6 +32,7 @@ begin
   return array(
     select h.name
     from unnest(v_names) as h(name)
+    -- A lateral join with a limit stays one probe per row; an exists may become a join over the whole table.
     cross join lateral (
       select s.available_at from wh_active_streams s
       where s.lane = p_lane and s.instance_id is null and s.waits_for = h.name

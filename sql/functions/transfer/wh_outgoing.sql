@@ -8,6 +8,7 @@ create or replace function wh_outgoing(p_instance_id uuid, p_message_ids uuid[])
 returns jsonb
 language plpgsql security definer
 set search_path from current
+-- One plan, whatever the statistics say; see docs/internals/mechanism.md#plans-that-hold
 set jit = off set enable_seqscan = off set enable_bitmapscan = off set plan_cache_mode = force_generic_plan
 as $$
 declare

@@ -11,6 +11,7 @@ create or replace function wh_receive(p_messages jsonb)
 returns int
 language plpgsql security definer
 set search_path from current
+-- One plan, whatever the statistics say; see docs/internals/mechanism.md#plans-that-hold
 set jit = off set enable_seqscan = off set enable_bitmapscan = off set plan_cache_mode = force_generic_plan
 as $$
 declare

@@ -25,7 +25,7 @@ declare
   v_held uuid[] := array(select x.message_id from jsonb_to_recordset(v_messages) as x(message_id uuid));
   v_settled uuid[];
   v_receivers name[];
-  v_speakers name[]; -- those that can say what they listen to
+  v_speakers name[]; -- those that can be asked what they listen to
   v_schema name;
   v_heard text[];
   v_unheard text[];
@@ -39,7 +39,7 @@ begin
   select array_agg(r.schema order by r.schema), array_agg(r.schema) filter (where r.can_say)
   into v_receivers, v_speakers
   from wh_receivers() r;
-  -- A lease that has longer to go is not changed by this: it only fences, and locks the streams.
+  -- This does not change a longer lease. It only checks the lease and locks the streams.
   v_held := array(
     select unnest(v_held) except
     select w.message_id
@@ -58,7 +58,7 @@ begin
     where x.metadata ->> 'kind' = 'command');
   foreach v_schema in array v_receivers loop
     exit when v_unheard = '{}';
-    v_heard := v_unheard; -- being older, not granted or broken, it cannot say: it counts as listening
+    v_heard := v_unheard; -- older, not granted or broken: it counts as listening
     if v_schema = any(v_speakers) then
       begin
         execute format('select %I.wh_listens($1)', v_schema) into v_heard using v_unheard;
