@@ -6,8 +6,9 @@ export interface SqlFunction {
   readonly name: string;
   readonly creates: string | undefined;
   readonly header: readonly string[];
-  /** Without the header. */
-  readonly lineCount: number;
+  readonly text: string;
+  /** Without the header, comments and empty lines. */
+  readonly codeLines: number;
   readonly code: string;
 }
 export declare function readFunctions(): readonly SqlFunction[];

@@ -23,7 +23,7 @@ export function readFunctions() {
 export function parseFunction(file, text) {
   const lines = text.trimEnd().split('\n');
   const headerLines = lines.findIndex((line) => !line.startsWith('--'));
-  const body = lines.slice(headerLines);
+  const code = lines.slice(headerLines).join('\n').replaceAll(/--.*/g, '');
   const folder = dirname(file);
   return {
     file,
@@ -33,8 +33,9 @@ export function parseFunction(file, text) {
       .replace(/\.sql$/, ''),
     creates: /create or replace function (\w+(?:\{lane\})?)/.exec(text)?.[1],
     header: lines.slice(0, headerLines),
-    lineCount: body.length,
-    code: withWords(body.join('\n').replaceAll(/--.*/g, ''), { lane: '{lane}' }),
+    text,
+    codeLines: code.split('\n').filter((line) => line.trim() !== '').length,
+    code: withWords(code, { lane: '{lane}' }),
   };
 }
 

@@ -29,7 +29,7 @@ begin
   delete from wh_service_instances where instance_id = p_instance_id;
   update wh_subscriptions set subscribed_at = '-infinity' where instance_id = p_instance_id and subscribed_at > '-infinity';
   if v_freed > 0 then
-    perform wh_wake();
+    perform wh_notify_watch();
   end if;
   return v_freed;
 end

@@ -68,7 +68,7 @@ begin
     v_inbox_arrived := v_seen.inbox;
   end if;
   v_stores := o.messages <> '{}' or i.messages <> '{}' or v_outbox_arrived.arrivals <> '{}' or v_inbox_arrived.arrivals <> '{}';
-  c := wh_take_time(c, v_reports or v_stores);
+  c := wh_stamp_call(c, v_reports or v_stores);
 
   -- What the caller has done.
   if num_nonnulls(p_perspective_completions, p_perspective_failures) > 0 then
@@ -90,7 +90,7 @@ begin
     perform wh_record_receptors(p_receptor_completions, p_receptor_failures, coalesce(v_inbox_reported.lost, '{}')); end if;
 
   -- What is new: told apart by where it goes, stored, admitted, appended to the event store; leased at once where the stream is clear.
-  if o.has_conditions then o.messages := wh_if_accepted(o.messages, i.reported, coalesce(v_inbox_reported.lost, '{}')); end if;
+  if o.has_conditions then o.messages := wh_pick_accepted_messages(o.messages, i.reported, coalesce(v_inbox_reported.lost, '{}')); end if;
   if p_flags & {Direct} <> 0 and o.messages <> '{}' then
     v_routed := wh_route(o.messages, i.messages);
     o.messages := v_routed.leaving;
@@ -108,18 +108,18 @@ begin
     v_inbox_leased := coalesce(s.inbox_leased, '{}');
     v_outbox_room := v_outbox_room - cardinality(v_outbox_leased);
     v_inbox_room := v_inbox_room - cardinality(v_inbox_leased);
-    if cardinality(o.messages) + cardinality(i.messages) > cardinality(v_outbox_leased) + cardinality(v_inbox_leased) then perform wh_wake(); end if;
+    if cardinality(o.messages) + cardinality(i.messages) > cardinality(v_outbox_leased) + cardinality(v_inbox_leased) then perform wh_notify_watch(); end if;
   end if;
 
   -- What becomes of the streams it touched. From here nothing waits.
   v_outbox_claims := v_outbox_room > 0 and (c.outbox_due or c.stale_instances > 0 or o.reported <> '{}' or o.messages <> '{}' or v_outbox_arrived.arrivals <> '{}');
   v_inbox_claims := v_inbox_room > 0 and (c.inbox_due or c.stale_instances > 0 or i.reported <> '{}' or i.messages <> '{}' or v_inbox_arrived.arrivals <> '{}');
-  if (v_outbox_claims or v_inbox_claims) and c.outbox_instances is null then c := wh_take_rank(c, p_stale_threshold_seconds); end if;
+  if (v_outbox_claims or v_inbox_claims) and c.outbox_instances is null then c := wh_rank_caller(c, p_stale_threshold_seconds); end if;
   if v_outbox_held <> '{}' or s.outbox_unused <> '{}' then
-    v_outbox_next := wh_settle_outbox(c, wh_to_settle(v_outbox_held, s.outbox_busy, s.outbox_unused), v_outbox_claims);
+    v_outbox_next := wh_settle_outbox(c, wh_pick_streams_to_settle(v_outbox_held, s.outbox_busy, s.outbox_unused), v_outbox_claims);
   end if;
   if v_inbox_held <> '{}' or s.inbox_unused <> '{}' then
-    v_inbox_next := wh_settle_inbox(c, wh_to_settle(v_inbox_held, s.inbox_busy, s.inbox_unused), v_inbox_claims);
+    v_inbox_next := wh_settle_inbox(c, wh_pick_streams_to_settle(v_inbox_held, s.inbox_busy, s.inbox_unused), v_inbox_claims);
   end if;
   if c.stale_instances > 0 then perform wh_remove_stale_instances(c, p_stale_threshold_seconds); end if;
 
@@ -143,7 +143,7 @@ begin
   end if;
   if v_outbox_leased <> '{}' then return query select * from wh_items_outbox(v_outbox_leased); end if;
   if v_inbox_leased <> '{}' then return query select * from wh_items_inbox(v_inbox_leased); end if;
-  if p_flags & {LookAgain} <> 0 and (wh_only_tidied(v_outbox_leased, v_outbox_claimed, v_outbox_arrived, s.outbox_admitted)
-    or wh_only_tidied(v_inbox_leased, v_inbox_claimed, v_inbox_arrived, s.inbox_admitted)) then return query select * from wh_look_again(); end if;
+  if p_flags & {LookAgain} <> 0 and (wh_should_look_again(v_outbox_leased, v_outbox_claimed, v_outbox_arrived, s.outbox_admitted)
+    or wh_should_look_again(v_inbox_leased, v_inbox_claimed, v_inbox_arrived, s.inbox_admitted)) then return query select * from wh_look_again(); end if;
 end
 $$;

@@ -1,7 +1,7 @@
 -- Returns those of these arrivals whose stream the call has opened or locked. If they are not all that is unadmitted,
 -- it leaves out streams in which an event would overtake an earlier one.
 -- Locks: none
--- Reads by: as wh_behind_{lane}.
+-- Reads by: as wh_unappended_streams_{lane}.
 -- Raises: none
 -- Called by: wh_try_store
 create or replace function wh_admissible_{lane}(c wh_call, p_arrivals wh_arrival[], p_streams wh_open_stream[])
@@ -17,7 +17,7 @@ begin
     return p_arrivals;
   end if;
   if c.{lane}_all_seen is not true then
-    v_behind := wh_behind_{lane}(c, array(select distinct a.stream_key from unnest(p_arrivals) a where a.appends), p_arrivals, false);
+    v_behind := wh_unappended_streams_{lane}(c, array(select distinct a.stream_key from unnest(p_arrivals) a where a.appends), p_arrivals, false);
   end if;
   return array(
     select a::wh_arrival

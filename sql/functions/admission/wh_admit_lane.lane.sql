@@ -28,8 +28,8 @@ begin
         until = case when a.until > c.now and a.admit_from = c.{lane}_admit_from then a.until else c.now + interval '1 second' end
     where a.lane = (select o.lane from wh_admission o where o.lane = '{lane}' for no key update skip locked);
   end if;
-  if p_arrived.arrivals <> '{}' and wh_leaves_strangers(p_admitted, p_leased, c.{lane}_rank, c.{lane}_instances) then
-    perform wh_wake();
+  if p_arrived.arrivals <> '{}' and wh_left_for_other_owners(p_admitted, p_leased, c.{lane}_rank, c.{lane}_instances) then
+    perform wh_notify_watch();
   end if;
 end
 $$;

@@ -49,7 +49,7 @@ begin
     from (
       select m.message_id, m.stream_key, m.sequence_order, {is_unappended} as appends,
              '{lane}' = 'outbox' or m.{target} <> all(c.inbox_handlers) is not true as is_handled,
-             -- A subquery is probed per row, whatever the statistics say. "is true" leaves no index but the primary key.
+             -- A subquery is probed per row, whatever the statistics say. "is true" leaves only the primary key.
              -- See docs/internals/mechanism.md#plans-that-hold
              (select s from wh_active_streams s where s.stream_id = m.stream_key and (s.lane = '{lane}') is true) as s
       from wh_{lane} m

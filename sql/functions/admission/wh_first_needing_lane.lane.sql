@@ -14,7 +14,7 @@ begin
     select u.sequence_order
     from (
       select m.sequence_order, {is_unappended} as appends,
-        -- A subquery is probed per row, whatever the statistics say. "is true" leaves no index but the primary key.
+        -- A subquery is probed per row, whatever the statistics say. "is true" leaves only the primary key.
         -- See docs/internals/mechanism.md#plans-that-hold
         (select s.head from wh_active_streams s where s.stream_id = m.stream_key and (s.lane = '{lane}') is true) as head
       from wh_{lane} m

@@ -4,7 +4,7 @@
 -- Reads by: no table
 -- Raises: none
 -- Called by: process_work_batch
-create or replace function wh_leaves_strangers(p_admitted wh_arrival[], p_leased uuid[], p_rank int, p_instances int)
+create or replace function wh_left_for_other_owners(p_admitted wh_arrival[], p_leased uuid[], p_rank int, p_instances int)
 returns boolean
 language plpgsql immutable
 -- Nested loops over the arrays of a batch would be quadratic; see docs/internals/mechanism.md#plans-that-hold

@@ -4,7 +4,7 @@
 -- Reads by: no table
 -- Raises: none
 -- Called by: process_work_batch
-create or replace function wh_only_tidied(p_leased uuid[], p_claimed wh_claimed, p_arrived wh_arrived, p_admitted wh_arrival[])
+create or replace function wh_should_look_again(p_leased uuid[], p_claimed wh_claimed, p_arrived wh_arrived, p_admitted wh_arrival[])
 returns boolean
 language sql immutable parallel safe
 as $$

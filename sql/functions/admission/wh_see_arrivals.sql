@@ -1,6 +1,6 @@
 -- Reads what was plainly inserted since the last look, in the lanes in which anything was.
 -- p_polls: the call neither reports nor stores anything.
--- Locks: none. Reads by: as wh_arrivals_{lane} and wh_take_rank.
+-- Locks: none. Reads by: as wh_arrivals_{lane} and wh_rank_caller.
 create or replace function wh_see_arrivals(c wh_call, p_outbox_room int, p_inbox_room int, p_polls boolean, p_stale_threshold_seconds int)
 returns wh_seen
 language plpgsql
@@ -9,7 +9,7 @@ declare
   v_outbox wh_arrived := row('{}', null, false, null);
   v_inbox wh_arrived := row('{}', null, false, null);
 begin
-  c := wh_take_rank(c, p_stale_threshold_seconds);
+  c := wh_rank_caller(c, p_stale_threshold_seconds);
   if c.outbox_arrived then
     v_outbox := wh_arrivals_outbox(c, p_outbox_room, p_polls);
     c.outbox_all_seen := v_outbox.all_seen;

@@ -4,7 +4,7 @@
 -- Floors of time begin anew.
 -- The amount is how far the latest note (wh_move_floors_{lane}) lies ahead of the clock: slightly too little, never too
 -- much. It happens once per step, because the note is reset too.
--- Calls that began before the step are undone (process_work_batch, wh_take_time). Calls that begin after it wait for
+-- Calls that began before the step are undone (process_work_batch, wh_stamp_call). Calls that begin after it wait for
 -- this one (wh_open_call).
 -- If a transaction holds a lane or a stream for longer than 200 ms, that lane or stream is left as it is: due streams
 -- do not depend on the clock, and a lease that lasts too long ends when its holder is stale.

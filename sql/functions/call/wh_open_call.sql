@@ -2,12 +2,12 @@
 -- short stale threshold). A row that every call updates would leave a dead version per call while an old snapshot is
 -- open.
 -- In the same statement it sees, for each lane that the caller wants work of, whether anything is unadmitted or due.
--- Mostly nothing is, and then the call reads no further. Ranks are left to wh_take_rank.
+-- Mostly nothing is, and then the call reads no further. Ranks are left to wh_rank_caller.
 -- If the clock has gone back, or the tables were emptied, it repairs what depends on that (wh_follow_clock,
 -- wh_restore_lanes).
 -- A call that neither asks for work nor renews may belong to a handler's long transaction. It neither beats nor moves
 -- floors, so it holds no lock on those rows.
--- The time of the call is taken later, by wh_take_time.
+-- The time of the call is taken later, by wh_stamp_call.
 -- Locks: as wh_beat. If the clock has gone back: an advisory lock, waiting, then as wh_follow_clock.
 -- Reads by: primary key; all instances; the first entries of wh_outbox_unadmitted, wh_inbox_unadmitted and the four
 --   indexes of wh_active_streams, from the floors.

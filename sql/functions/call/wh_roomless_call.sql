@@ -1,6 +1,6 @@
 -- Makes the record of a call without room, for the short path (wh_settle_one) where it goes on with a step of the long
 -- path.
--- Its caller has a transaction id by then (see wh_take_time).
+-- Its caller has a transaction id by then (see wh_stamp_call).
 -- Locks: none
 -- Reads by: primary key.
 -- Raises: none

@@ -5,7 +5,7 @@
 -- Reads by: all instances; wh_admission by primary key.
 -- Raises: none
 -- Called by: process_work_batch
-create or replace function wh_take_rank(c wh_call, p_stale_threshold_seconds int)
+create or replace function wh_rank_caller(c wh_call, p_stale_threshold_seconds int)
 returns wh_call
 language plpgsql
 as $$

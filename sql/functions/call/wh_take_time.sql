@@ -6,7 +6,7 @@
 -- Reads by: no table
 -- Raises: serialization_failure if the clock went back during the call.
 -- Called by: process_work_batch
-create or replace function wh_take_time(c wh_call, p_writes boolean)
+create or replace function wh_stamp_call(c wh_call, p_writes boolean)
 returns wh_call
 language plpgsql
 as $$

@@ -1,10 +1,10 @@
 -- Returns these outbox arrivals without the streams that have, in the inbox, an event that is not in the event store
 -- and that this call does not append now. Events that this schema sends to itself come first (wh_route).
 -- Locks: none
--- Reads by: as wh_behind_{lane}, for the inbox.
+-- Reads by: as wh_unappended_streams_{lane}, for the inbox.
 -- Raises: none
 -- Called by: wh_try_store
-create or replace function wh_after_own(c wh_call, p_outbox_arrivals wh_arrival[], p_inbox_admitted wh_arrival[])
+create or replace function wh_pick_after_own_events(c wh_call, p_outbox_arrivals wh_arrival[], p_inbox_admitted wh_arrival[])
 returns wh_arrival[]
 language plpgsql stable
 as $$
@@ -15,7 +15,7 @@ begin
   if v_streams = '{}' then
     return p_outbox_arrivals;
   end if;
-  v_behind := wh_behind_inbox(c, v_streams, p_inbox_admitted, true);
+  v_behind := wh_unappended_streams_inbox(c, v_streams, p_inbox_admitted, true);
   if v_behind = '{}' then
     return p_outbox_arrivals;
   end if;

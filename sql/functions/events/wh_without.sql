@@ -4,7 +4,7 @@
 -- Reads by: no table
 -- Raises: none
 -- Called by: wh_try_store
-create or replace function wh_without(p_messages wh_new_message[], p_stream_ids uuid[])
+create or replace function wh_messages_outside(p_messages wh_new_message[], p_stream_ids uuid[])
 returns wh_new_message[]
 language plpgsql immutable
 as $$

@@ -3,7 +3,7 @@
 -- Locks: none
 -- Reads by: no table
 -- Raises: none
--- Called by: wh_bury_{lane}, wh_retry_{lane}
+-- Called by: wh_dead_letter_{lane}, wh_retry_{lane}
 create or replace function wh_add_failure(p_failures jsonb, c wh_call, p_attempt int, p_error text)
 returns jsonb
 language plpgsql stable

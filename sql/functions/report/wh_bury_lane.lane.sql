@@ -5,7 +5,7 @@
 -- Reads by: primary key.
 -- Raises: none
 -- Called by: wh_report_{lane}
-create or replace function wh_bury_{lane}(c wh_call, p_failures wh_failure[])
+create or replace function wh_dead_letter_{lane}(c wh_call, p_failures wh_failure[])
 returns uuid[]
 language plpgsql
 -- Rows are looked up one by one, whatever the statistics say; see docs/internals/mechanism.md#plans-that-hold

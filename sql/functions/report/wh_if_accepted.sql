@@ -5,7 +5,7 @@
 -- Reads by: no table
 -- Raises: WB001 if a message depends on one that is not reported on.
 -- Called by: process_work_batch
-create or replace function wh_if_accepted(p_messages wh_new_message[], p_reported uuid[], p_lost uuid[])
+create or replace function wh_pick_accepted_messages(p_messages wh_new_message[], p_reported uuid[], p_lost uuid[])
 returns wh_new_message[]
 language plpgsql
 as $$

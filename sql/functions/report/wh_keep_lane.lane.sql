@@ -4,7 +4,7 @@
 -- Reads by: primary key.
 -- Raises: none
 -- Called by: wh_report_{lane}
-create or replace function wh_keep_{lane}(c wh_call, p_message_ids uuid[], p_status int)
+create or replace function wh_complete_partly_{lane}(c wh_call, p_message_ids uuid[], p_status int)
 returns wh_kept
 language plpgsql
 as $$

@@ -13,7 +13,7 @@ begin
   if clock_timestamp() > c.now + make_interval(secs => 2 * c.lease_seconds) and (p_outbox <> '{}' or p_inbox <> '{}') then
     raise exception using errcode = 'serialization_failure', message = 'process_work_batch: this call has waited for more than two leases';
   end if;
-  c := wh_take_time(c, false);
+  c := wh_stamp_call(c, false);
   return row(wh_renew_outbox(c, p_outbox), wh_renew_inbox(c, p_inbox))::wh_leased;
 end
 $$;

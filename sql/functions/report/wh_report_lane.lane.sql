@@ -28,13 +28,13 @@ begin
   foreach v_group in array p_completions loop
     v_applied := v_applied || wh_finish_{lane}(c, v_group.message_ids, v_group.status);
     if cardinality(v_applied) < cardinality(p_reported) then
-      v_kept := wh_keep_{lane}(c, v_group.message_ids, v_group.status);
+      v_kept := wh_complete_partly_{lane}(c, v_group.message_ids, v_group.status);
       v_applied := v_applied || v_kept.message_ids;
       r.cooling := r.cooling || case when v_group.status <> 0 then v_kept.stream_ids end;
     end if;
   end loop;
   if cardinality(p_failures) > 0 then
-    v_applied := v_applied || wh_bury_{lane}(c, p_failures);
+    v_applied := v_applied || wh_dead_letter_{lane}(c, p_failures);
     v_kept := wh_retry_{lane}(c, p_failures);
     v_applied := v_applied || v_kept.message_ids;
     r.cooling := r.cooling || v_kept.stream_ids;

@@ -5,7 +5,7 @@
 -- Reads by: no table
 -- Raises: none
 -- Called by: wh_parse_completions, wh_settle_one
-create or replace function wh_one_completion(p_completions jsonb)
+create or replace function wh_parse_one_completion(p_completions jsonb)
 returns wh_completion
 language plpgsql immutable
 as $$

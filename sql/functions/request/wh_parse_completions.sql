@@ -9,7 +9,7 @@ returns wh_completion[]
 language plpgsql
 as $$
 declare
-  v_one wh_completion := wh_one_completion(p_completions);
+  v_one wh_completion := wh_parse_one_completion(p_completions);
   v_groups wh_completion[];
   v_is_bad boolean;
 begin

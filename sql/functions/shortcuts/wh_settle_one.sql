@@ -16,7 +16,7 @@ language plpgsql
 as $$
 declare
   c_inbox constant boolean := p_outbox_completions is null;
-  v_one wh_completion := wh_one_completion(case when c_inbox then p_inbox_completions else p_outbox_completions end);
+  v_one wh_completion := wh_parse_one_completion(case when c_inbox then p_inbox_completions else p_outbox_completions end);
   v_new wh_parsed;
   v_routed wh_routed := row('{}', '{}');
   v_stream_id uuid;

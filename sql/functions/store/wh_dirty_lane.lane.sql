@@ -9,7 +9,7 @@
 --   lane's floor.
 -- Raises: none
 -- Called by: wh_try_store
-create or replace function wh_dirty_{lane}(c wh_call, p_streams wh_open_stream[], p_has_known boolean)
+create or replace function wh_streams_with_other_work_{lane}(c wh_call, p_streams wh_open_stream[], p_has_known boolean)
 returns uuid[]
 language plpgsql stable
 -- Rows are looked up one by one, whatever the statistics say; see docs/internals/mechanism.md#plans-that-hold

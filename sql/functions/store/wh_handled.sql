@@ -4,7 +4,7 @@
 -- Reads by: no table
 -- Raises: none
 -- Called by: wh_try_store
-create or replace function wh_handled(c wh_call, p_messages wh_new_message[])
+create or replace function wh_pick_handled_messages(c wh_call, p_messages wh_new_message[])
 returns wh_new_message[]
 language plpgsql immutable
 as $$

@@ -8,7 +8,7 @@
 -- Reads by: primary key.
 -- Raises: none
 -- Called by: wh_try_store
-create or replace function wh_keep_streams(
+create or replace function wh_renew_busy_streams(
   c wh_call, p_lane text, p_streams wh_open_stream[], p_messages wh_new_message[], p_leased uuid[], p_head bigint
 )
 returns uuid[]

@@ -34,7 +34,7 @@ declare
   v_dirty_inbox uuid[] := '{}';
 begin
   if c.inbox_handlers is not null then
-    v_inbox_opening := wh_handled(c, v_inbox_opening);
+    v_inbox_opening := wh_pick_handled_messages(c, v_inbox_opening);
   end if;
   if c.max_partitions is not null then
     v_partitions := wh_partitions_with_room(c, array(select m.partition_number from unnest(v_outbox_opening || v_inbox_opening) m));
@@ -51,16 +51,16 @@ begin
   r.outbox_admitted := wh_admissible_outbox(c, p_outbox_arrivals, v_streams);
   r.inbox_admitted := wh_admissible_inbox(c, p_inbox_arrivals, v_streams);
   if r.outbox_admitted <> '{}' then
-    r.outbox_admitted := wh_after_own(c, r.outbox_admitted, r.inbox_admitted);
+    r.outbox_admitted := wh_pick_after_own_events(c, r.outbox_admitted, r.inbox_admitted);
   end if;
   if p_has_events then
-    v_behind := wh_new_behind_outbox(c, p_outbox, p_outbox_arrivals, r.outbox_admitted)
-      || wh_new_behind_inbox(c, v_inbox, p_inbox_arrivals, r.inbox_admitted)
-      || wh_behind_inbox(c, array(select distinct m.stream_id from unnest(p_outbox) m where m.is_event and m.stream_id is not null), r.inbox_admitted, true);
+    v_behind := wh_events_out_of_turn_outbox(c, p_outbox, p_outbox_arrivals, r.outbox_admitted)
+      || wh_events_out_of_turn_inbox(c, v_inbox, p_inbox_arrivals, r.inbox_admitted)
+      || wh_unappended_streams_inbox(c, array(select distinct m.stream_id from unnest(p_outbox) m where m.is_event and m.stream_id is not null), r.inbox_admitted, true);
   end if;
   if p_has_events or r.outbox_admitted <> '{}' or r.inbox_admitted <> '{}' then
     select e.versions, e.deferred into v_versions, v_deferred
-    from wh_open_events(wh_without(p_outbox, v_behind), wh_without(v_inbox, v_behind), r.outbox_admitted || r.inbox_admitted) e;
+    from wh_open_events(wh_messages_outside(p_outbox, v_behind), wh_messages_outside(v_inbox, v_behind), r.outbox_admitted || r.inbox_admitted) e;
   end if;
 
   if c.continues and v_inbox_opening <> '{}' and not p_has_scheduled then
@@ -70,10 +70,10 @@ begin
   end if;
   -- A new message may be leased at once only in a stream with nothing else unfinished, or behind what the caller holds.
   if cardinality(v_outbox_opening) > 0 then
-    v_dirty_outbox := wh_dirty_outbox(c, v_streams, v_opened.has_known);
+    v_dirty_outbox := wh_streams_with_other_work_outbox(c, v_streams, v_opened.has_known);
   end if;
   if cardinality(v_inbox_opening) > 0 then
-    v_dirty_inbox := wh_dirty_inbox(c, v_streams, v_opened.has_known);
+    v_dirty_inbox := wh_streams_with_other_work_inbox(c, v_streams, v_opened.has_known);
   end if;
   if cardinality(v_dirty_outbox) + cardinality(v_dirty_inbox) + cardinality(v_deferred) > 0 then
     v_streams := wh_usable_streams(v_streams, v_dirty_outbox, v_dirty_inbox, v_deferred);
@@ -103,11 +103,11 @@ begin
     perform wh_point_heads_inbox(c, v_opened.streams);
   end if;
   if v_opened.has_known then
-    r.outbox_busy := wh_keep_streams(c, 'outbox', v_streams, p_outbox, r.outbox_leased, v_outbox_head);
-    r.inbox_busy := wh_keep_streams(c, 'inbox', v_streams, v_inbox, r.inbox_leased, v_inbox_head);
+    r.outbox_busy := wh_renew_busy_streams(c, 'outbox', v_streams, p_outbox, r.outbox_leased, v_outbox_head);
+    r.inbox_busy := wh_renew_busy_streams(c, 'inbox', v_streams, v_inbox, r.inbox_leased, v_inbox_head);
   end if;
   if v_versions <> '{}' then
-    r.appended := wh_append_events(v_versions, wh_without(p_outbox, v_behind), wh_without(v_inbox, v_behind), r.outbox_admitted, r.inbox_admitted);
+    r.appended := wh_append_events(v_versions, wh_messages_outside(p_outbox, v_behind), wh_messages_outside(v_inbox, v_behind), r.outbox_admitted, r.inbox_admitted);
   end if;
   if r.outbox_admitted <> '{}' then
     perform wh_lower_heads(c, 'outbox', r.outbox_admitted);

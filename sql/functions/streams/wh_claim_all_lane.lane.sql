@@ -31,7 +31,7 @@ begin
     r.left_streams := r.left_streams + v_look.left_streams;
   end loop;
   if r.left_streams > 0 then
-    perform wh_wake_all();
+    perform wh_notify_all();
   end if;
   return r;
 end

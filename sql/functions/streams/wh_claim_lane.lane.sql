@@ -115,7 +115,7 @@ begin
     perform wh_leave_streams('{lane}', v_left, v_left_heads, v_handlers);
   end if;
   if v_taken is not null then
-    perform wh_take_streams(c, '{lane}', v_taken, v_heads, v_through);
+    perform wh_hold_streams(c, '{lane}', v_taken, v_heads, v_through);
   end if;
   if v_message_ids is not null then
     -- A stream that the caller goes on with keeps its lease while that is fresh, and mostly its whole row.

@@ -81,7 +81,7 @@ begin
     perform wh_free_streams(c, '{lane}', v_freed, v_heads, v_scheduled);
   end if;
   if v_for_others then
-    perform wh_wake();
+    perform wh_notify_watch();
   end if;
   return coalesce(v_next, '{}');
 end

@@ -5,7 +5,7 @@
 -- Reads by: primary key.
 -- Raises: none
 -- Called by: wh_claim_{lane}
-create or replace function wh_take_streams(c wh_call, p_lane text, p_stream_ids uuid[], p_heads bigint[], p_through bigint[])
+create or replace function wh_hold_streams(c wh_call, p_lane text, p_stream_ids uuid[], p_heads bigint[], p_through bigint[])
 returns void
 language plpgsql
 -- Rows are looked up one by one, whatever the statistics say; see docs/internals/mechanism.md#plans-that-hold

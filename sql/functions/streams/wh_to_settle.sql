@@ -4,7 +4,7 @@
 -- Reads by: no table
 -- Raises: none
 -- Called by: process_work_batch
-create or replace function wh_to_settle(p_held wh_open_stream[], p_busy uuid[], p_unused uuid[])
+create or replace function wh_pick_streams_to_settle(p_held wh_open_stream[], p_busy uuid[], p_unused uuid[])
 returns uuid[]
 language plpgsql immutable
 as $$

@@ -4,7 +4,7 @@
 -- Reads by: pg_locks.
 -- Raises: none
 -- Called by: wh_fall_asleep, wh_wake_up
-create or replace function wh_covered()
+create or replace function wh_sleeping_sessions()
 returns int[]
 language plpgsql
 as $$

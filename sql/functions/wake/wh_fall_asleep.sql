@@ -19,9 +19,9 @@ language plpgsql security definer
 set search_path from current
 as $$
 declare
-  v_watch int := wh_sleeper();
+  v_watch int := wh_watch_session();
   v_me int := pg_backend_pid();
-  v_covered int[] := wh_covered();
+  v_covered int[] := wh_sleeping_sessions();
   v_other int;
 begin
   if not p_is_able then
@@ -43,7 +43,7 @@ begin
     end if;
     return 'asleep';
   end if;
-  if wh_sleeper() is null then
+  if wh_watch_session() is null then
     return 'busy';
   end if;
   if not p_is_able or v_me = any(v_covered) or pg_try_advisory_lock_shared({SleepLock}, hashtext(current_schema())) then

@@ -4,7 +4,7 @@
 -- Reads by: pg_locks.
 -- Raises: none
 -- Called by: wh_fall_asleep, wh_wake_up
-create or replace function wh_sleeper()
+create or replace function wh_watch_session()
 returns int
 language plpgsql
 as $$

@@ -6,7 +6,7 @@
 -- Reads by: no table
 -- Raises: none
 -- Called by: deregister_instance, process_work_batch, wh_settle_{lane}
-create or replace function wh_wake()
+create or replace function wh_notify_watch()
 returns void
 language plpgsql
 as $$

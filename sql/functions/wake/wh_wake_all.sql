@@ -6,7 +6,7 @@
 -- Reads by: no table
 -- Raises: none
 -- Called by: wh_claim_all_{lane}
-create or replace function wh_wake_all()
+create or replace function wh_notify_all()
 returns void
 language plpgsql
 as $$

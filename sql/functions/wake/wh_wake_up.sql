@@ -11,10 +11,10 @@ as $$
 declare
   v_slept boolean := false;
 begin
-  if wh_sleeper() = pg_backend_pid() then
+  if wh_watch_session() = pg_backend_pid() then
     v_slept := pg_advisory_unlock({WatchLock}, hashtext(current_schema()));
   end if;
-  if pg_backend_pid() = any(wh_covered()) then
+  if pg_backend_pid() = any(wh_sleeping_sessions()) then
     v_slept := pg_advisory_unlock_shared({SleepLock}, hashtext(current_schema()));
   end if;
   return v_slept;
