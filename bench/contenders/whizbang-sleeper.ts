@@ -77,7 +77,7 @@ async function untilQuiet({ client }: RunningService, listens: boolean): Promise
   for (;;) {
     await pause(40 + Math.random() * (listens ? 50 : pollIntervalMs));
     const { rows } = await client.query<{ left: boolean; sleeps: boolean }>(
-      `select exists (select from wh_outbox) or exists (select from wh_inbox) as left, wh_sleeper() is not null as sleeps`,
+      `select exists (select from wh_outbox) or exists (select from wh_inbox) as left, wh_watch_session() is not null as sleeps`,
     );
     const [now] = rows;
     if (now?.left === false && (now.sleeps || !listens)) return;

@@ -2,7 +2,7 @@ import type pg from 'pg';
 
 /**
  * All leases end now, as if their time had passed since their holder died. In one transaction: who claims between two would
- * hold a stream of which the messages have ended. Its id comes before its time, as in a call (wh_take_time).
+ * hold a stream of which the messages have ended. Its id comes before its time, as in a call (wh_stamp_call).
  */
 export async function endLeases(pool: pg.Pool): Promise<void> {
   const ends = ['wh_active_streams', 'wh_outbox', 'wh_inbox'].map(

@@ -30,18 +30,18 @@ async function start(options: Partial<WhizbangOptions>): Promise<Whizbang> {
 
 const sleepers = async () => {
   const { rows } = await db.pool.query(
-    `select (wh_sleeper() is not null)::int + cardinality(wh_covered()) as count`,
+    `select (wh_watch_session() is not null)::int + cardinality(wh_sleeping_sessions()) as count`,
   );
   return (rows[0] as { count: number }).count;
 };
 const sleeper = async () => {
-  const { rows } = await db.pool.query(`select wh_sleeper() as pid`);
+  const { rows } = await db.pool.query(`select wh_watch_session() as pid`);
   return (rows[0] as { pid: number | null }).pid;
 };
 /** Covered, or keeping the watch: who is not able passes it on also when it polls, and then sleeps no more. */
 const somebodyElseSleeps = async (pid: number | null) => {
   const { rows } = await db.pool.query(
-    `select cardinality(wh_covered()) > 0 or coalesce(wh_sleeper() <> $1, false) as sleeps`,
+    `select cardinality(wh_sleeping_sessions()) > 0 or coalesce(wh_watch_session() <> $1, false) as sleeps`,
     [pid],
   );
   return (rows[0] as { sleeps: boolean }).sleeps;

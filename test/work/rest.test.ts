@@ -87,7 +87,7 @@ describe('A loop that keeps the watch', () => {
     expect(await wakeInVain()).toBe('asleep');
     expect(await wakeInVain()).toBe('awake');
     await eventually(async () => {
-      const { rows } = await db.pool.query('select wh_sleeper() as pid');
+      const { rows } = await db.pool.query('select wh_watch_session() as pid');
       expect(rows).toEqual([{ pid: null }]);
     });
     expect(await rest.untilWoken()).toBe(true);

@@ -4,7 +4,7 @@
 -- Locks: none
 -- Reads by: wh_{lane}_stream, from the lane's floor.
 -- Raises: none
--- Called by: wh_admissible_{lane}, wh_pick_after_own_events, wh_events_out_of_turn_{lane}, wh_try_store
+-- Called by: wh_admissible_{lane}, wh_events_out_of_turn_{lane}, wh_pick_after_own_events, wh_try_store
 create or replace function wh_unappended_streams_{lane}(c wh_call, p_stream_ids uuid[], p_arrivals wh_arrival[], p_after boolean)
 returns uuid[]
 language plpgsql stable
