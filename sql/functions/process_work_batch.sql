@@ -41,7 +41,7 @@ declare
   v_outbox_leased uuid[] := '{}'; v_inbox_leased uuid[] := '{}';
   v_outbox_next uuid[] := '{}'; v_inbox_next uuid[] := '{}';
   v_reports boolean; v_stores boolean; v_outbox_claims boolean; v_inbox_claims boolean;
-  v_is_sound boolean; v_in_call text; -- only assigned: that is faster than perform
+  v_is_sound boolean; v_in_call text; -- assigned: faster than perform, see docs/internals/mechanism.md#plans-that-hold
 begin
   -- Who calls, and what it says.
   v_is_sound := wh_check_limits(p_instance_id, p_service_name, p_host_name, p_process_id, p_flags, p_partition_count, p_max_partitions_per_instance, p_lease_seconds,

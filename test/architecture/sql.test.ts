@@ -22,8 +22,8 @@ const longestLine = 120;
 const mostCodeLines = 80;
 /** Longer than that, with the number of lines that they may have, and the reason. */
 const mayBeLonger: Readonly<Record<string, readonly [lines: number, reason: string]>> = {
-  'call/wh_open_call.sql': [110, 'one statement, in one snapshot, sees whether there is anything to do'],
-  'process_work_batch.sql': [240, 'the table of contents of a call'],
+  'call/wh_open_call.sql': [115, 'one statement, in one snapshot, sees whether there is anything to do'],
+  'process_work_batch.sql': [140, 'the table of contents of a call'],
   'store/wh_try_store.sql': [110, 'the order of its steps is the lock order'],
   'streams/wh_claim_lane.lane.sql': [110, 'one statement, in one snapshot, decides on all streams'],
   'streams/wh_lock_due_streams.sql': [90, 'three kinds of due streams share one room and one cap'],
@@ -32,10 +32,10 @@ const mayBeLonger: Readonly<Record<string, readonly [lines: number, reason: stri
 /** '' are the files directly in sql/functions: the functions that applications call. */
 const folderMayCall: Readonly<Record<string, readonly string[]>> = {
   '': ['admission', 'call', 'events', 'report', 'request', 'route', 'shortcuts', 'store', 'streams', 'wake'],
-  admission: ['events', 'request'],
-  call: ['request', 'streams'],
+  admission: ['events', 'request', 'wake'],
+  call: ['admission', 'request', 'streams'],
   events: ['request'],
-  report: ['request'],
+  report: ['call', 'request'],
   request: [],
   route: ['request', 'store'],
   shortcuts: ['call', 'report', 'request', 'route', 'store', 'streams'],
@@ -96,7 +96,11 @@ describe('The files of sql/functions', () => {
     expect(wrong.map(({ file }) => file)).toEqual([]);
   });
 
-  it.todo('process_work_batch.sql has at most 150 lines');
+  it('the table of contents of a call, process_work_batch.sql, has at most 150 lines in all', () => {
+    const { text } = functions.find(({ file }) => file === 'process_work_batch.sql') ?? { text: '' };
+    expect(text.trimEnd().split('\n').length).toBeLessThanOrEqual(150);
+    expect(text).toContain('create or replace function process_work_batch(');
+  });
 });
 
 describe('Calls between the folders of sql/functions', () => {

@@ -112,7 +112,9 @@ describe('The watch', () => {
     for (let round = 0; round < 30; round++) {
       const kinds = await Promise.all(workers.map((worker, i) => worker.fallAsleep((i + round) % 3 > 0)));
       expect(kinds.filter((kind) => kind === 'asleep').length).toBeLessThan(2);
-      const { rows } = await db.pool.query(`select wh_watch_session() as watch, wh_sleeping_sessions() as covered`);
+      const { rows } = await db.pool.query(
+        `select wh_watch_session() as watch, wh_sleeping_sessions() as covered`,
+      );
       const { watch, covered } = rows[0] as { watch: number | null; covered: number[] };
       expect(covered).not.toContain(watch);
       expect(new Set(covered).size).toBe(covered.length);

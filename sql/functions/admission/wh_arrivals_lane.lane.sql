@@ -6,7 +6,7 @@
 -- Locks: none
 -- Reads by: wh_{lane}_unadmitted, from the lane's floor.
 -- Raises: none
--- Called by: process_work_batch
+-- Called by: wh_see_arrivals
 create or replace function wh_arrivals_{lane}(c wh_call, p_room int, p_polls boolean)
 returns wh_arrived
 language plpgsql stable

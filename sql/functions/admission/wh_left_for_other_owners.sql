@@ -3,7 +3,7 @@
 -- Locks: none
 -- Reads by: no table
 -- Raises: none
--- Called by: process_work_batch
+-- Called by: wh_admit_{lane}
 create or replace function wh_left_for_other_owners(p_admitted wh_arrival[], p_leased uuid[], p_rank int, p_instances int)
 returns boolean
 language plpgsql immutable

@@ -8,7 +8,8 @@
 -- A call that neither asks for work nor renews may belong to a handler's long transaction. It neither beats nor moves
 -- floors, so it holds no lock on those rows.
 -- The time of the call is taken later, by wh_stamp_call.
--- Locks: as wh_beat. If the clock has gone back: an advisory lock, waiting, then as wh_follow_clock.
+-- Locks: as wh_beat. If the clock has gone back: an advisory lock, waiting, then as wh_follow_clock. After a truncate:
+--   as wh_restore_lanes.
 -- Reads by: primary key; all instances; the first entries of wh_outbox_unadmitted, wh_inbox_unadmitted and the four
 --   indexes of wh_active_streams, from the floors.
 -- Raises: none

@@ -5,7 +5,7 @@
 -- Locks: none
 -- Reads by: no table
 -- Raises: serialization_failure if the clock went back during the call.
--- Called by: process_work_batch
+-- Called by: process_work_batch, wh_renew_after_wait
 create or replace function wh_stamp_call(c wh_call, p_writes boolean)
 returns wh_call
 language plpgsql

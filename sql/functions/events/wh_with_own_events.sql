@@ -1,6 +1,9 @@
--- The arrivals of the inbox, together with the events that wait there to be appended, in streams from which events leave: what leaves
--- must not be appended before them, and must not wait until somebody has room for them.
--- Locks: none. Reads by: wh_inbox_stream, from the lane's floor.
+-- Returns the arrivals of the inbox together with the events that wait there to be appended, in streams from which
+-- events leave. What leaves must not be appended before them, and must not wait until an instance has room for them.
+-- Locks: none
+-- Reads by: wh_inbox_stream, from the lane's floor.
+-- Raises: none
+-- Called by: process_work_batch
 create or replace function wh_with_own_events(c wh_call, p_leaving wh_new_message[], p_outbox_arrivals wh_arrival[], p_inbox_arrivals wh_arrival[])
 returns wh_arrival[]
 language plpgsql stable
@@ -17,6 +20,7 @@ begin
   v_own_events := array(
     select (m.message_id, m.stream_key, wh_partition(m.stream_key, c.partition_count), m.sequence_order, true)::wh_arrival
     from unnest(v_stream_ids) as k(stream_id)
+    -- One index search per stream; see docs/internals/mechanism.md#plans-that-hold
     cross join lateral (
       select * from wh_inbox x
       where x.stream_key = k.stream_id and x.sequence_order >= c.inbox_floor and x.processed_at is null

@@ -1,6 +1,10 @@
--- Renews what a call hands out that has waited for somebody: the leases have aged meanwhile. Returns what it still holds.
--- Locks: as wh_renew_{lane}. Raises serialization_failure when the clock has gone back during the call,
--- or when it has waited for more than two leases and would hand something out.
+-- Renews what a call hands out that has waited for another transaction, because the leases have aged meanwhile. Returns
+-- what the caller still holds.
+-- Locks: as wh_renew_{lane}.
+-- Reads by: primary key.
+-- Raises: serialization_failure when the clock has gone back during the call, and when the call has waited for more
+--   than two leases and would hand something out.
+-- Called by: process_work_batch
 create or replace function wh_renew_after_wait(c wh_call, p_outbox uuid[], p_inbox uuid[])
 returns wh_leased
 language plpgsql

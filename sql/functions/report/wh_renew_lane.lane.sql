@@ -2,7 +2,7 @@
 -- Locks: message rows and stream rows; the call has locked the streams.
 -- Reads by: primary key.
 -- Raises: none
--- Called by: process_work_batch, wh_report_{lane}
+-- Called by: wh_renew_after_wait, wh_report_{lane}
 create or replace function wh_renew_{lane}(c wh_call, p_message_ids uuid[])
 returns uuid[]
 language plpgsql

@@ -1,6 +1,9 @@
 -- Reads what was plainly inserted since the last look, in the lanes in which anything was.
 -- p_polls: the call neither reports nor stores anything.
--- Locks: none. Reads by: as wh_arrivals_{lane} and wh_rank_caller.
+-- Locks: none
+-- Reads by: as wh_arrivals_{lane} and wh_rank_caller.
+-- Raises: none
+-- Called by: process_work_batch
 create or replace function wh_see_arrivals(c wh_call, p_outbox_room int, p_inbox_room int, p_polls boolean, p_stale_threshold_seconds int)
 returns wh_seen
 language plpgsql
