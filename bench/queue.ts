@@ -3,8 +3,7 @@
 
 import type pg from 'pg';
 import { timed } from './measure/call-costs.js';
-import type { NextBatch } from './messages.js';
-import { messageSource } from './messages.js';
+import { messageSource, type NextBatch } from './messages.js';
 import type { BenchDatabase, BenchServer } from './server.js';
 import { BenchInstance, idsOf, insertPlainly } from './work-batch.js';
 

@@ -3,8 +3,7 @@
 
 import { mkdir, writeFile } from 'node:fs/promises';
 import os from 'node:os';
-import type { Bar, Finding, Question, Skipped } from './question.js';
-import { isSkipped, reached } from './question.js';
+import { type Bar, type Finding, isSkipped, type Question, reached, type Skipped } from './question.js';
 import type { BenchServer } from './server.js';
 
 export interface Answer {

@@ -12,9 +12,10 @@ export { createWhizbang, Whizbang } from './whizbang.js';
 
 // Their types, for those who name them.
 
-export type { ConnectionPool, PooledClient, Queryable } from './connection.js';
+export type { ConnectionPool, DatabaseOptions, PooledClient, Queryable } from './database/index.js';
 export type {
   InvokeOptions,
+  MessageScope,
   PublishManyOptions,
   PublishOptions,
   SendManyOptions,
@@ -50,9 +51,7 @@ export type {
   RetryPolicy,
 } from './receptors/index.js';
 export type {
-  DatabaseOptions,
   MessageNotice,
-  MessageScope,
   Readiness,
   WhizbangEvents,
   WhizbangOptions,

@@ -1,12 +1,12 @@
 // The composition root: options in, a running instance out. It alone knows all the parts.
-import { type Queryable, quoteSchema } from './connection.js';
+
 import type { WorkCoordinator } from './coordinator/index.js';
-import { Dispatcher } from './dispatch/index.js';
+import { type Queryable, quoteSchema } from './database/index.js';
+import { beforeDeadline } from './deadline.js';
+import { Dispatcher, MessageScope } from './dispatch/index.js';
 import { WhizbangError } from './errors.js';
 import {
   assemble,
-  beforeDeadline,
-  MessageScope,
   type Parts,
   type Readiness,
   sayGoodbye,

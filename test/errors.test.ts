@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { codeOf, fromDatabaseError, serverErrorOf } from '../src/database-error.js';
+import { codeOf, fromDatabaseError, serverErrorOf } from '../src/database/index.js';
 import { errorCodes, sqlStates, WhizbangError } from '../src/errors.js';
 
 interface DocumentedCode {

@@ -6,8 +6,7 @@ import { EventEmitter, once } from 'node:events';
 import { createPostgresBackend, runMigrations, withBackend } from 'bullmq';
 import { messageSource } from '../messages.js';
 import type { BenchServer } from '../server.js';
-import type { CycleSettings, Runner } from './contender.js';
-import { repeatFor } from './contender.js';
+import { type CycleSettings, type Runner, repeatFor } from './contender.js';
 
 const { Queue, Worker } = withBackend(createPostgresBackend);
 const queueName = 'orders';

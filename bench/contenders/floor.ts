@@ -3,10 +3,8 @@
 // indexes. The rows travel as one JSON text, because that was the fastest of the encodings tried
 // (docs/internals/benchmarks.md): a floor should be hard to reach.
 
-import type { BenchMessage } from '../messages.js';
-import { messageSource } from '../messages.js';
-import type { OpenContender } from './contender.js';
-import { repeatFor } from './contender.js';
+import { type BenchMessage, messageSource } from '../messages.js';
+import { type OpenContender, repeatFor } from './contender.js';
 
 const schema = `
   create table floor_messages (

@@ -9,8 +9,7 @@ import { Logger, makeWorkerUtils, run, runMigrations, type Task } from 'graphile
 import pg from 'pg';
 import { type BenchMessage, messageSource } from '../messages.js';
 import type { BenchServer } from '../server.js';
-import type { CycleSettings, Runner } from './contender.js';
-import { repeatFor } from './contender.js';
+import { type CycleSettings, type Runner, repeatFor } from './contender.js';
 import { Effects, writeEffect } from './effects.js';
 
 const task = 'order';

@@ -6,8 +6,7 @@ import { EventEmitter, once } from 'node:events';
 import PgBoss from 'pg-boss';
 import { messageSource } from '../messages.js';
 import type { BenchServer } from '../server.js';
-import type { CycleSettings, Runner } from './contender.js';
-import { repeatFor } from './contender.js';
+import { type CycleSettings, type Runner, repeatFor } from './contender.js';
 
 const queue = 'orders';
 const jobsPerFetch = 500;

@@ -4,8 +4,7 @@
 
 import PgBoss from 'pg-boss';
 import { messageSource } from '../messages.js';
-import type { OpenContender } from './contender.js';
-import { repeatFor } from './contender.js';
+import { type OpenContender, repeatFor } from './contender.js';
 
 const queue = 'orders';
 

@@ -6,8 +6,7 @@ import { EventEmitter, once } from 'node:events';
 import type pg from 'pg';
 import { type BenchMessage, messageSource } from '../messages.js';
 import type { BenchServer } from '../server.js';
-import type { CycleSettings, Runner } from './contender.js';
-import { repeatFor } from './contender.js';
+import { type CycleSettings, type Runner, repeatFor } from './contender.js';
 import { Effects, writeEffect } from './effects.js';
 
 const workers = 8;

@@ -8,8 +8,7 @@ import { SteadyLoad } from '../measure/steady-load.js';
 import { StreamOrder } from '../measure/stream-order.js';
 import { messageSource } from '../messages.js';
 import type { BenchServer } from '../server.js';
-import type { Runner } from './contender.js';
-import { repeatFor } from './contender.js';
+import { type Runner, repeatFor } from './contender.js';
 import { Effects, writeEffect } from './effects.js';
 
 export interface ServiceSettings {

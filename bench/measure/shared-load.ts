@@ -6,8 +6,7 @@
 import { setTimeout } from 'node:timers/promises';
 import type { Slice } from '../contenders/contender.js';
 import type { NextBatch } from '../messages.js';
-import type { BenchInstance } from '../work-batch.js';
-import { idsOf } from '../work-batch.js';
+import { type BenchInstance, idsOf } from '../work-batch.js';
 
 /**
  * An instance that was given nothing pauses as a worker does that was woken in vain (src/work/rest.ts): at first for a

@@ -6,8 +6,7 @@ import { costRatio, describeCost, takeTurns } from '../measure/call-costs.js';
 import { formatCount } from '../measure/interleave.js';
 import { messageSource } from '../messages.js';
 import type { BenchContext, Finding, Question } from '../question.js';
-import type { Feeding } from '../queue.js';
-import { BenchQueue } from '../queue.js';
+import { BenchQueue, type Feeding } from '../queue.js';
 
 const batchSize = 100;
 

@@ -5,8 +5,7 @@ import { openFloor } from '../contenders/floor.js';
 import { formatCount } from '../measure/interleave.js';
 import { median, spread } from '../measure/statistics.js';
 import type { BenchContext, Finding, Question } from '../question.js';
-import type { Feeding } from '../queue.js';
-import { BenchQueue } from '../queue.js';
+import { BenchQueue, type Feeding } from '../queue.js';
 import { idsOf } from '../work-batch.js';
 
 const batchSize = 500;

@@ -1,8 +1,7 @@
 // What coordination costs on top of the bare writes: store, hand out and complete in batches, against a
 // multi-row insert and delete of the same rows.
 
-import type { CycleSettings } from '../contenders/contender.js';
-import { closeAll } from '../contenders/contender.js';
+import { type CycleSettings, closeAll } from '../contenders/contender.js';
 import { openFloor } from '../contenders/floor.js';
 import { openWhizbang } from '../contenders/whizbang.js';
 import { interleave, perSecond, ratioOf } from '../measure/interleave.js';

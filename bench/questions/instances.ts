@@ -3,8 +3,7 @@
 // over 100 shared streams an instance's messages are often another instance's to run.
 
 import type pg from 'pg';
-import type { Rates } from '../measure/interleave.js';
-import { interleave, perSecond, ratioOf } from '../measure/interleave.js';
+import { interleave, perSecond, type Rates, ratioOf } from '../measure/interleave.js';
 import { repeatUntilDone } from '../measure/shared-load.js';
 import { messageSource } from '../messages.js';
 import type { BenchContext, Finding, Question } from '../question.js';

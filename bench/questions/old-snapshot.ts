@@ -7,8 +7,7 @@ import { formatCount } from '../measure/interleave.js';
 import { median, quantile } from '../measure/statistics.js';
 import { messageSource } from '../messages.js';
 import type { BenchContext, Finding, Question } from '../question.js';
-import type { Feeding } from '../queue.js';
-import { BenchQueue } from '../queue.js';
+import { BenchQueue, type Feeding } from '../queue.js';
 import { idsOf, insertPlainly } from '../work-batch.js';
 
 const batchSize = 100;

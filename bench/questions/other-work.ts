@@ -2,8 +2,7 @@
 // many streams blocked by a retry. Measured is a claim of 100 other messages, against the same claim
 // without them. And a deep stream itself: a claim of 100 of its messages, against a shallow one.
 
-import type { Probe } from '../measure/call-costs.js';
-import { costRatio, describeCost, takeTurns } from '../measure/call-costs.js';
+import { costRatio, describeCost, type Probe, takeTurns } from '../measure/call-costs.js';
 import { formatCount } from '../measure/interleave.js';
 import { messageSource } from '../messages.js';
 import type { BenchContext, Finding, Question } from '../question.js';

@@ -2,13 +2,11 @@
 // one that has a way to order. All take turns in one run.
 
 import { openBullMq } from '../contenders/bullmq.js';
-import type { Runner } from '../contenders/contender.js';
-import { closeAll } from '../contenders/contender.js';
+import { closeAll, type Runner } from '../contenders/contender.js';
 import { openGraphileWorker } from '../contenders/graphile-worker.js';
 import { openPgBoss } from '../contenders/pg-boss.js';
 import { openWhizbang } from '../contenders/whizbang.js';
-import type { Rates } from '../measure/interleave.js';
-import { interleave, perSecond, ratioOf } from '../measure/interleave.js';
+import { interleave, perSecond, type Rates, ratioOf } from '../measure/interleave.js';
 import type { BenchContext, Finding, Question, Skipped } from '../question.js';
 import type { BenchServer } from '../server.js';
 

@@ -1,12 +1,13 @@
 import { hostname } from 'node:os';
 import {
   type ConnectionPool,
+  fromDatabaseError,
   guardPool,
   type Queryable,
   quoteSchema,
+  retrying,
   withPooledClient,
-} from '../connection.js';
-import { fromDatabaseError } from '../database-error.js';
+} from '../database/index.js';
 import { WhizbangError } from '../errors.js';
 import { type WorkBatch, WorkBatchFlags } from '../message.js';
 import { newMessageId } from '../message-id.js';
@@ -17,7 +18,6 @@ import {
   refuseUnknownKeys,
   resolveOptions,
 } from '../options.js';
-import { retrying } from '../retry.js';
 import type { Instance, WorkBatchRequest } from './request.js';
 import {
   decodeBatch,

@@ -1,6 +1,6 @@
 // What is sent in a transaction of the user's is one plain insert, or a function that does as much, which works at any isolation level
 // and waits for nobody. One text parameter, because that is what every driver passes on as it is.
-import { quoteSchema } from '../connection.js';
+import { quoteSchema } from '../database/index.js';
 import { WhizbangError } from '../errors.js';
 import type { NewOutboxMessage } from '../message.js';
 import { findFault, isUuid } from '../messages/index.js';

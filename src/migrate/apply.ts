@@ -1,5 +1,4 @@
-import type { Queryable } from '../connection.js';
-import { codeOf, serverErrorOf } from '../database-error.js';
+import { codeOf, type Queryable, serverErrorOf } from '../database/index.js';
 import { WhizbangError, type WhizbangErrorCode } from '../errors.js';
 import { confirmCode, forget, record } from './ledger.js';
 import { readObjects, restoreGrants } from './objects.js';

@@ -3,12 +3,17 @@
 // Called by `whizbang migrate`, by programs at their start, and by tests; safe when many start at once.
 // It never touches rows, never edits or skips a migration, and never replaces what a newer version brought.
 import pg from 'pg';
-import { type ConnectionPool, type Queryable, withPooledClient } from '../connection.js';
-import { refuseConnectionString } from '../connection-string.js';
-import { fromDatabaseError, serverErrorOf } from '../database-error.js';
+import {
+  type ConnectionPool,
+  fromDatabaseError,
+  type Queryable,
+  refuseConnectionString,
+  retrying,
+  serverErrorOf,
+  withPooledClient,
+} from '../database/index.js';
 import { WhizbangError } from '../errors.js';
 import { refuseUnknownKeys } from '../options.js';
-import { retrying } from '../retry.js';
 import { currentRelease, type Release } from './release.js';
 import { type MigrationReport, runMigration } from './run.js';
 

@@ -1,5 +1,4 @@
-import type { Queryable } from '../connection.js';
-import { serverErrorOf } from '../database-error.js';
+import { type Queryable, serverErrorOf } from '../database/index.js';
 import type { ReleaseFile, SqlKind } from './release.js';
 
 /** A row of wh_migrations: what is in the database, and the newest package version that put or found it there. */

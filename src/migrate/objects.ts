@@ -1,4 +1,4 @@
-import type { Queryable } from '../connection.js';
+import type { Queryable } from '../database/index.js';
 
 export interface Grant {
   /** A quoted role, or `public`. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type Queryable, quoteSchema } from '../connection.js';
+import { type Queryable, quoteSchema } from '../database/index.js';
 import { applyPlan } from './apply.js';
 import { compareVersions } from './compare-versions.js';
 import { createLedger, type LedgerRow, peekLedger, readLedger } from './ledger.js';

@@ -1,4 +1,4 @@
-import type { Queryable } from '../connection.js';
+import type { Queryable } from '../database/index.js';
 import type { Envelope, MessageDefinition, MessageToSend } from '../messages/index.js';
 import type { RetryPolicy } from './retry-policy.js';
 

@@ -1,7 +1,7 @@
 // A handler is tied to the message that it handles, with the types of both.
 // In: a definition, options, a function. Out: a frozen Receptor, or INVALID_OPTION.
 // Called by users; the workers run what it makes. It never runs a handler itself.
-import type { Queryable } from '../connection.js';
+import type { Queryable } from '../database/index.js';
 import { WhizbangError } from '../errors.js';
 import { isName, type MessageDefinition, type MessageKind } from '../messages/index.js';
 import { receptorOptions, resolveOptions } from '../options.js';

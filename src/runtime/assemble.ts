@@ -1,6 +1,15 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { WorkCoordinator } from '../coordinator/index.js';
-import { Dispatcher, type DispatcherOptions, type OutboxWriter } from '../dispatch/index.js';
+import { type Database, openDatabase } from '../database/index.js';
+import {
+  Dispatcher,
+  type DispatcherOptions,
+  type OutboxWriter,
+  storeAtOnce,
+  storeInTime,
+  storeInTransaction,
+  untilStopped,
+} from '../dispatch/index.js';
 import { WhizbangError } from '../errors.js';
 import { consoleLogger, type Logger } from '../logger.js';
 import { WorkBatchFlags } from '../message.js';
@@ -16,6 +25,7 @@ import {
 import { postgresTransport, type Transport } from '../transports/index.js';
 import {
   answerMsOf,
+  localInvoker,
   poolTransaction,
   ReceptorRegistry,
   type RunInTransaction,
@@ -23,10 +33,7 @@ import {
   TransactionWatch,
 } from '../work/index.js';
 import { refuseWrongParts } from './check-options.js';
-import { type Database, openDatabase } from './database.js';
 import { WhizbangEmitter } from './events.js';
-import { localInvoker } from './invoker.js';
-import { storeAtOnce, storeInTime, storeInTransaction, untilStopped } from './outbox-writers.js';
 import { otherOptions, type WhizbangOptions } from './whizbang-options.js';
 
 /** Everything an instance is made of, before it is started. */

@@ -1,4 +1,4 @@
-import { refuseConnectionString } from '../connection-string.js';
+import { refuseConnectionString } from '../database/index.js';
 import { WhizbangError } from '../errors.js';
 import { isUuid } from '../messages/index.js';
 

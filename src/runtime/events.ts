@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
+import { describeError } from '../describe-error.js';
 import { WhizbangError } from '../errors.js';
 import type { Logger } from '../logger.js';
-import { describeError } from '../work/index.js';
 
 /** What an instance tells of itself. Listeners are for looking on: nothing waits for them. */
 export interface WhizbangEvents {

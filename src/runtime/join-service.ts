@@ -1,5 +1,5 @@
-import { type ConnectionPool, withPooledClient } from '../connection.js';
 import type { WorkCoordinator } from '../coordinator/index.js';
+import { type ConnectionPool, withPooledClient } from '../database/index.js';
 
 /** It waits for others who join at this moment, and for nobody else. */
 const answerMs = 10_000;

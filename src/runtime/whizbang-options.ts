@@ -1,4 +1,4 @@
-import type { ConnectionPool, Queryable } from '../connection.js';
+import type { DatabaseOptions, Queryable } from '../database/index.js';
 import type { Logger } from '../logger.js';
 import type { WhizbangNumbers } from '../options.js';
 import type { Receptor, RetryPolicy } from '../receptors/index.js';
@@ -37,12 +37,6 @@ export type WhizbangOptions<Tx = Queryable> = WhizbangNumbers &
     /** A UUID that no other process has. Default: a new one. */
     readonly instanceId?: string | undefined;
   };
-
-/** The database: a pool of yours, or a URL. */
-export type DatabaseOptions =
-  | { readonly pool: ConnectionPool; readonly connectionString?: undefined }
-  /** A pool of its own is made, large enough, and closed at the end. */
-  | { readonly connectionString: string; readonly pool?: undefined };
 
 export const otherOptions = [
   'pool',

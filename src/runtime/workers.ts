@@ -2,8 +2,11 @@
 // In: the parts that the composition root has made. Out: something that runs until it is stopped.
 // Called by Whizbang.start and Whizbang.stop. The order of stopping is the point: stop receiving, finish or give back
 // what runs, say so to the database, release the leases, close.
-import type { ConnectionPool } from '../connection.js';
+
 import type { WorkCoordinator } from '../coordinator/index.js';
+import type { ConnectionPool, ListenClient } from '../database/index.js';
+import { beforeDeadline } from '../deadline.js';
+import { describeError } from '../describe-error.js';
 import type { Dispatcher, OutboxWriter } from '../dispatch/index.js';
 import { WhizbangError } from '../errors.js';
 import type { Logger } from '../logger.js';
@@ -17,10 +20,8 @@ import {
   Capacity,
   ConsumerWorker,
   DeliveryIntake,
-  describeError,
   failureReport,
   LeaseClock,
-  type ListenClient,
   Listener,
   PublisherWorker,
   ReceptorError,
@@ -30,9 +31,8 @@ import {
   type RunWatched,
   WorkLoop,
 } from '../work/index.js';
-import { beforeDeadline } from './deadline.js';
 import type { WhizbangEmitter } from './events.js';
-import { sayGoodbye } from './goodbye.js';
+import { sayGoodbye } from './flush-and-deregister.js';
 import { joinService } from './join-service.js';
 
 export interface WorkersOptions<Tx> {

@@ -1,4 +1,4 @@
-import { fromDatabaseError } from '../database-error.js';
+import { fromDatabaseError } from '../database/index.js';
 import { WhizbangError } from '../errors.js';
 
 /**

@@ -3,7 +3,7 @@
 // The runtime is not told that this is a test: the first instance loses its connections or waits for them, and its leases
 // run out by update.
 import { setTimeout as pause } from 'node:timers/promises';
-import { type ConnectionPool, type Queryable, quoteSchema } from '../connection.js';
+import { type ConnectionPool, type Queryable, quoteSchema } from '../database/index.js';
 import type { HeldRun } from './holding-point.js';
 import type { KitWorker } from './kit-worker.js';
 import { expireLeases } from './passing-time.js';

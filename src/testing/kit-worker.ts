@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Queryable } from '../connection.js';
+import type { Queryable } from '../database/index.js';
 import type { InstanceId } from '../message.js';
 import { whizbangOptions } from '../options.js';
 import type { WhizbangOptions } from '../runtime/index.js';

@@ -1,4 +1,4 @@
-import { type ConnectionPool, quoteSchema, withPooledClient } from '../connection.js';
+import { type ConnectionPool, quoteSchema, withPooledClient } from '../database/index.js';
 import type { MessageId } from '../message.js';
 
 /** An attempt that failed: it is tried again, or the message has become a dead letter. */

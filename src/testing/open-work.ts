@@ -1,5 +1,5 @@
 // What there is still to do in a database, and why it is not done.
-import { type ConnectionPool, quoteSchema, withPooledClient } from '../connection.js';
+import { type ConnectionPool, quoteSchema, withPooledClient } from '../database/index.js';
 import type { MessageId } from '../message.js';
 
 export interface OpenMessage {

@@ -1,5 +1,5 @@
 import { AssertionError } from 'node:assert';
-import type { ConnectionPool } from '../connection.js';
+import type { ConnectionPool } from '../database/index.js';
 import { type ContextOptions, Dispatcher } from '../dispatch/index.js';
 import { silentLogger } from '../logger.js';
 import type { MessageId, NewOutboxMessage } from '../message.js';

@@ -1,7 +1,7 @@
 // Time passes by update, never by waiting: leases end, what is scheduled is due.
 // Locks as the runtime does: the rows of streams first, then their messages. The transaction has its id before it reads
 // the clock, so that the floors of the searches (docs/internals) take it into account.
-import { type ConnectionPool, quoteSchema, withPooledClient } from '../connection.js';
+import { type ConnectionPool, quoteSchema, withPooledClient } from '../database/index.js';
 import type { InstanceId } from '../message.js';
 
 /** The leases of an instance run out now. It still counts as alive: in production, too, its leases end before it is stale. */

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
-import type { ConnectionPool, PooledClient, Queryable } from '../connection.js';
+import type { ConnectionPool, PooledClient, Queryable } from '../database/index.js';
 
 /**
  * The connections of one instance, which can be stopped for a while or cut for good. An instance that has no other

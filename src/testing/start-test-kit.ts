@@ -1,4 +1,4 @@
-import type { Queryable } from '../connection.js';
+import type { Queryable } from '../database/index.js';
 import { WhizbangError } from '../errors.js';
 import { silentLogger } from '../logger.js';
 import type { MessageId } from '../message.js';

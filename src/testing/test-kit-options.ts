@@ -1,4 +1,4 @@
-import type { Queryable } from '../connection.js';
+import type { Queryable } from '../database/index.js';
 import type { WhizbangOptions } from '../runtime/index.js';
 import type { InProcessTransport } from '../transports/index.js';
 import type { KitDatabase, Prepare } from './kit-database.js';

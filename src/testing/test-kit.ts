@@ -2,7 +2,7 @@
 import { AssertionError } from 'node:assert';
 import { setTimeout as pause } from 'node:timers/promises';
 import type pg from 'pg';
-import type { Queryable } from '../connection.js';
+import type { Queryable } from '../database/index.js';
 import type { PublishOptions, SendOptions } from '../dispatch/index.js';
 import { WhizbangError } from '../errors.js';
 import type { MessageId } from '../message.js';

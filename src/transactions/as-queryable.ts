@@ -1,4 +1,4 @@
-import type { Queryable } from '../connection.js';
+import type { Queryable } from '../database/index.js';
 import { type Candidate, candidateOf, type Recognize } from './candidate.js';
 import { drizzle } from './drizzle.js';
 import { knex } from './knex.js';

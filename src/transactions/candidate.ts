@@ -1,4 +1,4 @@
-import type { Queryable } from '../connection.js';
+import type { Queryable } from '../database/index.js';
 
 /** An object or a function whose shape is to be looked at. */
 export type Candidate = Readonly<Record<string, unknown>>;

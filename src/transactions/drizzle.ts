@@ -1,4 +1,4 @@
-import type { Queryable } from '../connection.js';
+import type { Queryable } from '../database/index.js';
 import { type Candidate, can, candidateOf } from './candidate.js';
 import { isIdle } from './pg.js';
 import { hasEnded, notATransaction } from './refusal.js';

@@ -1,4 +1,4 @@
-import type { Queryable } from '../connection.js';
+import type { Queryable } from '../database/index.js';
 import { type Candidate, can } from './candidate.js';
 import { notATransaction } from './refusal.js';
 import { rowsOf } from './rows.js';

@@ -3,8 +3,9 @@
 // Called by the publisher and the consumer worker. A transport never touches the inbox or outbox tables (but for the
 // PostgreSQL one, whose broker those are), never counts attempts and never acknowledges by itself.
 // At least once is enough: the inbox takes a message id once. Order within a stream is the transport's to keep.
-import type { ConnectionPool } from '../connection.js';
+
 import type { Instance } from '../coordinator/index.js';
+import type { ConnectionPool } from '../database/index.js';
 import type { Logger } from '../logger.js';
 import type { MessageId, StreamId } from '../message.js';
 

@@ -2,14 +2,21 @@
 // In: the parts of an instance. Out: messages sent and handled, and the reports on them.
 // Called by the composition root. It never begins a call by itself beside the one in flight.
 
-export { Capacity } from './capacity.js';
-export { ConsumerWorker, type ConsumerWorkerOptions } from './consumer-worker.js';
-export { DeliveryIntake, type DeliveryIntakeOptions } from './delivery-intake.js';
-export { describeError } from './describe-error.js';
-export { failureReport } from './failure-report.js';
+export { ConsumerWorker, type ConsumerWorkerOptions } from './handle/consumer-worker.js';
+export { failureReport } from './handle/decide-failure.js';
+export { type InvokerOptions, localInvoker } from './handle/invoker.js';
+export { ReceptorError } from './handle/receptor-error.js';
+export { ReceptorRecords } from './handle/receptor-records.js';
+export { ReceptorRegistry } from './handle/receptor-registry.js';
+export { ReceptorRunner, type ReceptorRunnerOptions } from './handle/receptor-runner.js';
+export { type Handling, runHandler } from './handle/run-handler.js';
 export type { Lane } from './lane.js';
-export { LeaseClock, type LeaseClockOptions } from './lease-clock.js';
-export { type ListenClient, Listener, type ListenerOptions, type Sleep } from './listener.js';
+export { LeaseClock, type LeaseClockOptions } from './leases/lease-clock.js';
+export { Listener, type ListenerOptions, type Sleep } from './loop/listener.js';
+export { WorkLoop, type WorkLoopOptions } from './loop/work-loop.js';
+export { DeliveryIntake, type DeliveryIntakeOptions } from './publish/delivery-intake.js';
+export { PublisherWorker, type PublisherWorkerOptions } from './publish/publisher-worker.js';
+export { Capacity } from './streams/capacity.js';
 export {
   type ItemOutcome,
   type OrderedItem,
@@ -17,18 +24,11 @@ export {
   type OrderedStreamProcessorOptions,
   type RunTogether,
   type StartedItem,
-} from './ordered-stream-processor.js';
-export { poolTransaction } from './pool-transaction.js';
-export { PublisherWorker, type PublisherWorkerOptions } from './publisher-worker.js';
-export { ReceptorError } from './receptor-error.js';
-export { ReceptorRecords } from './receptor-records.js';
-export { ReceptorRegistry } from './receptor-registry.js';
-export { ReceptorRunner, type ReceptorRunnerOptions } from './receptor-runner.js';
-export { type Handling, runHandler } from './run-handler.js';
+} from './streams/ordered-stream-processor.js';
+export { poolTransaction } from './transaction/pool-transaction.js';
 export {
   answerMsOf,
   type RunInTransaction,
   type RunWatched,
   TransactionWatch,
-} from './transaction-watch.js';
-export { WorkLoop, type WorkLoopOptions } from './work-loop.js';
+} from './transaction/transaction-watch.js';

@@ -1,5 +1,5 @@
 import type { MessageId, WorkItem } from '../message.js';
-import type { LeaseClock } from './lease-clock.js';
+import type { LeaseClock } from './leases/lease-clock.js';
 
 /**
  * One side of an instance's work, as the loop sees it: the outbox and what publishes it, the inbox and what handles it.

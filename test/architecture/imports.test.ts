@@ -12,12 +12,17 @@ const mayImportAnything = (file: string) =>
   file === 'index.ts' || file === 'whizbang.ts' || file.startsWith('cli/');
 /** A folder that needs another one says so here. Files directly under src are open to all. */
 const folderMayImport: Readonly<Record<string, readonly string[]>> = {
-  strategies: ['coordinator'],
-  transports: ['coordinator'],
-  receptors: ['messages'],
-  dispatch: ['messages', 'receptors', 'strategies', 'transactions'],
+  database: [],
+  coordinator: ['database'],
+  strategies: ['coordinator', 'database'],
+  transports: ['coordinator', 'database'],
+  transactions: ['database'],
+  migrate: ['database'],
+  receptors: ['database', 'messages'],
+  dispatch: ['coordinator', 'database', 'messages', 'receptors', 'strategies', 'transactions'],
   runtime: [
     'coordinator',
+    'database',
     'dispatch',
     'messages',
     'receptors',
@@ -26,11 +31,40 @@ const folderMayImport: Readonly<Record<string, readonly string[]>> = {
     'transports',
     'work',
   ],
-  testing: ['dispatch', 'embedded', 'messages', 'migrate', 'receptors', 'runtime', 'transports', 'work'],
-  work: ['coordinator', 'dispatch', 'messages', 'receptors', 'strategies', 'transactions', 'transports'],
+  testing: [
+    'database',
+    'dispatch',
+    'embedded',
+    'messages',
+    'migrate',
+    'receptors',
+    'runtime',
+    'transports',
+    'work',
+  ],
+  work: [
+    'coordinator',
+    'database',
+    'dispatch',
+    'messages',
+    'receptors',
+    'strategies',
+    'transactions',
+    'transports',
+  ],
+};
+/** The rooms of `work`. Files directly under it are open to all of them. */
+const roomMayImport: Readonly<Record<string, readonly string[]>> = {
+  leases: [],
+  loop: ['leases'],
+  streams: ['leases'],
+  transaction: ['leases'],
+  publish: ['leases'],
+  handle: ['leases', 'publish', 'streams', 'transaction'],
 };
 
 const folderOf = (file: string) => (file.includes('/') ? file.slice(0, file.indexOf('/')) : undefined);
+const roomOf = (file: string) => /^work\/([^/]+)\//.exec(file)?.[1];
 const name = ({ file, imported }: { file: string; imported: string }) => `${file} imports ${imported}`;
 
 describe('imports under src point one way', () => {
@@ -66,6 +100,15 @@ describe('imports under src point one way', () => {
     const wrong = edges.filter(({ file, imported }) => {
       const to = folderOf(imported);
       return to !== undefined && folderOf(file) !== to && imported !== `${to}/index.ts`;
+    });
+    expect(wrong.map(name)).toEqual([]);
+  });
+
+  it('a room of work imports itself and what it is allowed to', () => {
+    const wrong = edges.filter(({ file, imported }) => {
+      const [from, to] = [roomOf(file), roomOf(imported)];
+      if (from === undefined || to === undefined || from === to) return false;
+      return !roomMayImport[from]?.includes(to);
     });
     expect(wrong.map(name)).toEqual([]);
   });

@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import pg from 'pg';
 import { describe, expect, it } from 'vitest';
-import { guardPool, withPooledClient } from '../../src/connection.js';
+import { guardPool, type ListenClient, withPooledClient } from '../../src/database/index.js';
 import { silentLogger } from '../../src/logger.js';
-import { type ListenClient, Listener } from '../../src/work/index.js';
+import { Listener } from '../../src/work/index.js';
 
 /** Greets whoever connects and ends the connection in the same breath, as a server does that is being stopped. */
 async function startHastyServer() {

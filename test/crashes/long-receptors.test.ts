@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import type { Queryable } from '../../src/connection.js';
+import type { Queryable } from '../../src/database/index.js';
 import type { WhizbangOptions } from '../../src/index.js';
 import { createTestDatabase } from '../support/database.js';
 import { libraries } from './libraries.js';

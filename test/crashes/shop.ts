@@ -3,7 +3,7 @@
 // on, so that what is lost or doubled on the way shows in the effects of the second.
 import { setTimeout as pause } from 'node:timers/promises';
 import { z } from 'zod';
-import type { Queryable } from '../../src/connection.js';
+import type { Queryable } from '../../src/database/index.js';
 import {
   createWhizbang,
   defineCommand,

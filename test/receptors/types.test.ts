@@ -1,7 +1,7 @@
 // What the compiler knows of a handler without being told. `tsc` checks it; running it shows that nothing throws.
 import { expectTypeOf, it } from 'vitest';
 import { z } from 'zod';
-import type { Queryable } from '../../src/connection.js';
+import type { Queryable } from '../../src/database/index.js';
 import { defineCommand, defineEvent, type Envelope } from '../../src/messages/index.js';
 import { type Receptor, receptor, receptorFor } from '../../src/receptors/index.js';
 import { arktypeOrder, valibotOrder, zodOrder } from '../messages/order-schemas.js';

@@ -2,7 +2,7 @@
 // becomes of those in front, and whatever PostgreSQL does not know of it yet.
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import type { Queryable } from '../../src/connection.js';
+import type { Queryable } from '../../src/database/index.js';
 import { receptor } from '../../src/index.js';
 import { WorkBatchFlags } from '../../src/message.js';
 import { callWith } from '../crashes/call-with.js';

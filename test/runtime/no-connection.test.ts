@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ConnectionPool } from '../../src/connection.js';
+import type { ConnectionPool } from '../../src/database/index.js';
 import { inProcessTransport, receptor } from '../../src/index.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { eventually } from '../support/eventually.js';

@@ -1,6 +1,6 @@
 // Services for the tests of the runtime: real database, real loop; short leases where a test waits for their end.
 import { z } from 'zod';
-import type { Queryable } from '../../src/connection.js';
+import type { Queryable } from '../../src/database/index.js';
 import { createWhizbang, defineCommand, defineEvent, type WhizbangOptions } from '../../src/index.js';
 import { silentLogger } from '../../src/logger.js';
 import type { TestDatabase } from '../support/database.js';

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import type { Queryable } from '../../src/connection.js';
+import type { Queryable } from '../../src/database/index.js';
 import {
   defineEvent,
   inProcessTransport,

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import type { ConnectionPool } from '../../src/connection.js';
+import type { ConnectionPool } from '../../src/database/index.js';
 import { inProcessTransport, receptor } from '../../src/index.js';
 import { createTestDatabase } from '../support/database.js';
 import { OrderPlaced, service } from './service.js';

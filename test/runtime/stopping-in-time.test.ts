@@ -1,7 +1,7 @@
 // The time of a stop is counted by a clock that the test moves: how busy the machine is does not matter.
 import type pg from 'pg';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import type { ConnectionPool } from '../../src/connection.js';
+import type { ConnectionPool } from '../../src/database/index.js';
 import { inProcessTransport, receptor, type Transport } from '../../src/index.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { eventually } from '../support/eventually.js';

@@ -1,7 +1,7 @@
 // Several instances of a service, of which one at a time is told of what is stored. Polls and takeovers are put off for as long
 // as a test may take: whatever arrives was passed on. As much is prefetched as runs: nothing waits behind what does not end.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Queryable } from '../../src/connection.js';
+import type { Queryable } from '../../src/database/index.js';
 import { inProcessTransport, receptor, type Whizbang, type WhizbangOptions } from '../../src/index.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { eventually } from '../support/eventually.js';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
-import { serverErrorOf } from '../../src/database-error.js';
+import { serverErrorOf } from '../../src/database/index.js';
 import { asQueryable } from '../../src/transactions/index.js';
 import { message, send, trouble } from './sending.js';
 import type { Subject } from './subject.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { fromDatabaseError, serverErrorOf } from '../../src/database-error.js';
+import { fromDatabaseError, serverErrorOf } from '../../src/database/index.js';
 
 const driverError = () => Object.assign(new Error('said the server'), { code: '40001', detail: 'why' });
 /** As Prisma 7 wraps it: `meta.driverAdapterError.cause` holds what the server said, in an object that is no Error. */

@@ -1,4 +1,4 @@
-import type { Queryable } from '../../src/connection.js';
+import type { Queryable } from '../../src/database/index.js';
 
 /** What the user's code does in its transaction, with the library's own means. */
 export interface UsersOwn {

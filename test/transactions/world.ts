@@ -1,8 +1,8 @@
 // What the tests of one library share: its database, emptied before each test, the library connected to it, and
 // what the database holds in the end. Called once in a describe; its fields are there while the tests run.
 import { afterAll, beforeAll, beforeEach } from 'vitest';
-import type { Queryable } from '../../src/connection.js';
 import { WorkCoordinator } from '../../src/coordinator/index.js';
+import type { Queryable } from '../../src/database/index.js';
 import { createTestDatabase } from '../support/database.js';
 import { dataTables } from '../support/work-fixtures.js';
 import type { OutboxRow } from './sending.js';

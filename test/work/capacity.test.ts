@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { Capacity } from '../../src/work/capacity.js';
+import { Capacity } from '../../src/work/streams/capacity.js';
 
 describe('How much an instance holds', () => {
   beforeEach(() => {

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { silentLogger } from '../../src/logger.js';
 import { Listener } from '../../src/work/index.js';
-import { Rest, type RestOptions } from '../../src/work/rest.js';
-import { Signal } from '../../src/work/signal.js';
+import { Rest, type RestOptions } from '../../src/work/loop/rest.js';
+import { Signal } from '../../src/work/loop/signal.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { eventually } from '../support/eventually.js';
 

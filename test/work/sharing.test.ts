@@ -1,8 +1,8 @@
 import { describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
-import type { Queryable } from '../../src/connection.js';
+import type { Queryable } from '../../src/database/index.js';
 import { defineEvent, type Receptor, receptor, type WorkItem } from '../../src/index.js';
-import { Sharing } from '../../src/work/sharing.js';
+import { Sharing } from '../../src/work/handle/sharing.js';
 
 const Event = defineEvent('Event', { schema: z.object({}) });
 const quick = receptor(Event, () => {});

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ConnectionPool } from '../../src/connection.js';
+import type { ConnectionPool } from '../../src/database/index.js';
 import { TransactionWatch } from '../../src/work/index.js';
 
 interface Said {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { WorkBatchFlags, type WorkItem } from '../../src/message.js';
-import { UnbrokenStreams } from '../../src/work/unbroken-streams.js';
+import { UnbrokenStreams } from '../../src/work/streams/unbroken-streams.js';
 
 const first = (streamId: string | null) => ({ streamId, flags: WorkBatchFlags.NewlyStored }) as WorkItem;
 const behind = (streamId: string) =>

@@ -4,8 +4,8 @@ import { silentLogger } from '../../src/logger.js';
 import type { WorkBatch } from '../../src/message.js';
 import type { WorkCoordinatorStrategy } from '../../src/strategies/index.js';
 import type { Lane } from '../../src/work/lane.js';
-import { LeaseClock } from '../../src/work/lease-clock.js';
-import { WorkLoop } from '../../src/work/work-loop.js';
+import { LeaseClock } from '../../src/work/leases/lease-clock.js';
+import { WorkLoop } from '../../src/work/loop/work-loop.js';
 
 const nothing: WorkBatch = { outbox: [], inbox: [], perspectives: [], leaseLost: [] };
 

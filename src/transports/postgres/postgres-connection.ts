@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { type Queryable, quoteSchema, withPooledClient } from '../../connection.js';
+import { type Queryable, quoteSchema, withPooledClient } from '../../database/index.js';
 import { WhizbangError } from '../../errors.js';
 import type {
   Receiver,

@@ -1,9 +1,13 @@
-import { type ConnectionPool, type Queryable, withPooledClient } from '../../connection.js';
 import type { Instance } from '../../coordinator/index.js';
-import { codeOf } from '../../database-error.js';
+import {
+  type ConnectionPool,
+  codeOf,
+  type Queryable,
+  retrying,
+  withPooledClient,
+} from '../../database/index.js';
 import { WhizbangError, type WhizbangErrorCode } from '../../errors.js';
 import type { MessageId } from '../../message.js';
-import { retrying } from '../../retry.js';
 import type { SendOutcome, TransportMessage } from '../transport.js';
 
 /** A transfer takes milliseconds. Over a connection that died without a word, no answer ever comes. */

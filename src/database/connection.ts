@@ -1,0 +1,151 @@
+// The few things this package needs from a driver, as structural types, and the borrowing of a client.
+// In: a pool, a client or anything with `query(text, values)`. Out: results, or the driver's error as ours.
+// Called by the migrator and the coordinator. It never begins a transaction and never retries.
+
+import { WhizbangError } from '../errors.js';
+import { connectionFailed, fromDatabaseError } from './database-error.js';
+import { askIdle } from './idle-connections.js';
+import { answerWithin, unansweredMsOf } from './patience.js';
+
+/** Anything that runs a statement: a client, a transaction. A receptor has one as `ctx.tx`. */
+export interface Queryable {
+  query(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>;
+}
+
+/** A client of a pool: a `pg.PoolClient` fits. */
+export interface PooledClient extends Queryable {
+  release(error?: Error | boolean): void;
+  on?(event: 'error', listener: (error: Error) => void): unknown;
+  off?(event: 'error', listener: (error: Error) => void): unknown;
+}
+
+/** A pool of connections: a `pg.Pool` fits. */
+export interface ConnectionPool {
+  connect(): Promise<PooledClient>;
+  /** The pool whose connections these are, when it has none of its own. */
+  readonly source?: ConnectionPool | undefined;
+  on?(event: 'error', listener: (error: Error) => void): unknown;
+}
+
+/** The few things a LISTEN connection has to be able to do; a `pg.Client` can. */
+export interface ListenClient {
+  query(text: string): Promise<{ rows: unknown[] }>;
+  on(event: 'notification', listener: (notification: { payload?: string | undefined }) => void): unknown;
+  on(event: 'error', listener: (error: Error) => void): unknown;
+  on(event: 'end', listener: () => void): unknown;
+  end(): Promise<void>;
+}
+
+const guarded = new WeakSet<ConnectionPool>();
+
+/**
+ * A pool reports the death of an idle connection as an 'error', which ends the process when nobody listens.
+ * The pool has already replaced that connection, so a restart of PostgreSQL needs no more than a listener. A new
+ * connection needs one too: it may break in the moment in which the pool no longer listens and the borrower not yet,
+ * when its greeting and its end arrive together.
+ */
+export function guardPool(pool: ConnectionPool): void {
+  if (guarded.has(pool)) return;
+  guarded.add(pool);
+  pool.on?.('error', () => {});
+  (pool as unknown as ClientAnnouncer).on?.('connect', (client) => client.on?.('error', () => {}));
+}
+
+interface ClientAnnouncer {
+  on?(event: 'connect', listener: (client: PooledClient) => void): unknown;
+}
+
+/**
+ * Borrows a client for one piece of work. A client whose connection broke, or that did not answer in time, is
+ * destroyed, not given back.
+ */
+export async function withPooledClient<T>(
+  pool: ConnectionPool,
+  work: (client: Queryable) => Promise<T>,
+  timeoutMs?: number,
+): Promise<T> {
+  const client = await borrowClient(pool, Math.min(timeoutMs ?? connectMs, connectMs));
+  let broken: Error | undefined;
+  // While a client is borrowed nobody else listens, and an 'error' without a listener ends the process.
+  const onError = (error: Error) => {
+    broken = error;
+  };
+  client.on?.('error', onError);
+  try {
+    return await answerWithin(timeoutMs, work(client));
+  } catch (error) {
+    const ours = fromDatabaseError(error);
+    // One to a server that has become a replica is of no more use: the next may lead to the new primary.
+    if (ours.code === 'CONNECTION_LOST' || ours.code === 'READ_ONLY_DATABASE') broken ??= ours;
+    const unansweredMs = unansweredMsOf(ours);
+    if (unansweredMs !== undefined) askIdle(pool.source ?? pool, unansweredMs);
+    throw ours;
+  } finally {
+    client.off?.('error', onError);
+    client.release(broken);
+  }
+}
+
+/** Opening one takes no time, and neither does waiting for one in a pool that is large enough. */
+export const connectMs = 15_000;
+
+/**
+ * A client of the pool, but not at any price: a connection that is opened while the network is down may never be answered, and
+ * a pool whose clients all wait for another one never has one left. Who comes too late goes back to the pool.
+ */
+export async function borrowClient(pool: ConnectionPool, withinMs = connectMs): Promise<PooledClient> {
+  let isLate = false;
+  const connect = async () => {
+    try {
+      const client = await pool.connect();
+      if (isLate) client.release();
+      return client;
+    } catch (error) {
+      throw noClient(pool, error);
+    }
+  };
+  return answerWithin(withinMs, connect(), () => {
+    isLate = true;
+    return noClient(pool, new Error(`there was none within ${withinMs / 1000} seconds`));
+  });
+}
+
+/** What `pg.Pool` tells of itself. Other pools may tell nothing. */
+interface PoolCounts {
+  readonly totalCount?: number;
+  readonly idleCount?: number;
+  readonly options?: { readonly max?: number };
+}
+
+function noClient(pool: ConnectionPool, error: unknown): WhizbangError {
+  const { totalCount = 0, idleCount, options } = (pool.source ?? pool) as PoolCounts;
+  const max = options?.max ?? Number.POSITIVE_INFINITY;
+  if (error instanceof WhizbangError || idleCount !== 0 || totalCount < max) return connectionFailed(error);
+  return new WhizbangError('POOL_EXHAUSTED', {
+    message: `All ${max} connections of the pool are in use: ${error instanceof Error ? error.message : String(error)}.`,
+    details: { max },
+    cause: error,
+  });
+}
+
+/** `"name"`, for a name that PostgreSQL would keep as it is. */
+export function quoteSchema(schema: string): string {
+  const fault = faultOf(schema);
+  if (fault !== undefined) {
+    throw new WhizbangError('INVALID_OPTION', {
+      message: `The schema name ${JSON.stringify(schema)} ${fault}.`,
+      hint: 'Use the name of a schema as PostgreSQL stores it, without quotes, for example "messaging".',
+      details: { option: 'schema', value: schema },
+    });
+  }
+  return `"${schema.replaceAll('"', '""')}"`;
+}
+
+function faultOf(schema: string): string | undefined {
+  if (typeof schema !== 'string') return 'is not a string';
+  if (schema === '') return 'is empty';
+  if (schema.includes('\0')) return 'contains a zero character';
+  if (Buffer.byteLength(schema) > 63) return 'is longer than 63 bytes, so PostgreSQL would cut it';
+  if (schema.startsWith('pg_') || schema === 'information_schema') return 'is reserved by PostgreSQL';
+  return undefined;
+}

@@ -1,0 +1,115 @@
+import { sqlStates, WhizbangError, type WhizbangErrorCode } from '../errors.js';
+
+/** What drivers put on an error that the server sent: node-postgres, PGlite and postgres.js agree on these. */
+export interface ServerError {
+  readonly code: string;
+  readonly message: string;
+  readonly detail?: string;
+  readonly hint?: string;
+  readonly column?: string;
+  readonly column_name?: string;
+  readonly position?: string;
+}
+
+/** The server's own error, if there is one in the chain of causes: query builders wrap it, each in its way. */
+export function serverErrorOf(error: unknown): ServerError | undefined {
+  for (let link = error, depth = 0; typeof link === 'object' && link !== null && depth < 6; depth++) {
+    const found = asServerError(link);
+    if (found !== undefined) return found;
+    link = causeOf(link);
+  }
+  return undefined;
+}
+
+/**
+ * `EPIPE` also has the shape of an SQLSTATE, but errors of the operating system carry a `syscall`; so have the codes
+ * of Prisma (P2010), whose errors carry the `clientVersion`.
+ */
+function asServerError(link: object): ServerError | undefined {
+  const { code, originalCode, originalMessage } = link as Record<string, unknown>;
+  // The adapters of Prisma keep what the server said beside their own reading of it, in an object that is no Error.
+  if (isSqlState(originalCode)) {
+    return { ...link, code: originalCode, message: String(originalMessage) };
+  }
+  if (!(link instanceof Error) || !isSqlState(code) || 'syscall' in link || 'clientVersion' in link)
+    return undefined;
+  return link as Error & ServerError;
+}
+
+/** `cause` is the rule; Sequelize says `parent`, TypeORM `driverError`, Prisma `meta.driverAdapterError`. */
+function causeOf(link: object): unknown {
+  const { cause, parent, driverError, meta } = link as Record<string, unknown>;
+  return cause ?? parent ?? driverError ?? (meta as Record<string, unknown> | undefined)?.driverAdapterError;
+}
+
+function isSqlState(code: unknown): code is string {
+  return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code);
+}
+
+/** An error of a call that had been sent. What did not come from the server is a connection that broke. */
+export function fromDatabaseError(error: unknown): WhizbangError {
+  if (error instanceof WhizbangError) return error;
+  const server = serverErrorOf(error);
+  if (server === undefined) {
+    return new WhizbangError('CONNECTION_LOST', {
+      message: `The connection to PostgreSQL broke during the call: ${messageOf(error)}`,
+      cause: error,
+    });
+  }
+  const code = codeOf(server.code);
+  return new WhizbangError(code, {
+    message: code === 'NOT_MIGRATED' ? notMigrated(server) : server.message,
+    details: detailsOf(server),
+    cause: error,
+  });
+}
+
+/** The server lists all the arguments of a function that it does not find: what is missing would drown in them. */
+function notMigrated({ message }: ServerError): string {
+  return `The schema is not migrated, or by an older version: ${message.replace(/\(.*\)/s, '(…)')}.`;
+}
+
+const tooManyConnections = '53300';
+const serverIsFull =
+  'Nothing was sent. All connections that the server, the database or the role may have are in use: make pools smaller, ' +
+  'raise max_connections, or put pgbouncer between.';
+
+/** An error from before anything was sent. */
+export function connectionFailed(error: unknown): WhizbangError {
+  if (error instanceof WhizbangError) return error;
+  const sqlState = serverErrorOf(error)?.code;
+  return new WhizbangError('CONNECTION_FAILED', {
+    message: `No connection to PostgreSQL: ${messageOf(error)}`,
+    ...(sqlState === tooManyConnections && { hint: serverIsFull }),
+    details: sqlState === undefined ? {} : { sqlState },
+    cause: error,
+  });
+}
+
+export function codeOf(sqlState: string): WhizbangErrorCode {
+  return sqlStates[sqlState] ?? sqlStates[sqlState.slice(0, 2)] ?? 'DATABASE_ERROR';
+}
+
+function detailsOf(server: ServerError): Record<string, unknown> {
+  const details: Record<string, unknown> = { sqlState: server.code };
+  const field = server.column ?? server.column_name;
+  if (field !== undefined) details.field = field;
+  if (server.code === 'WB002') Object.assign(details, versionsOf(server.detail));
+  else if (server.detail !== undefined) details.detail = server.detail;
+  return details;
+}
+
+function versionsOf(detail = ''): Record<string, unknown> {
+  try {
+    const { stream_id, expected_version, actual_version } = JSON.parse(detail) as Record<string, unknown>;
+    return { streamId: stream_id, expectedVersion: expected_version, actualVersion: actual_version };
+  } catch {
+    return { detail }; // raised by somebody else under our SQLSTATE: the error itself must still get through
+  }
+}
+
+function messageOf(error: unknown): string {
+  // A refused connection to several addresses is an AggregateError, whose own message is empty.
+  if (error instanceof AggregateError && error.message === '') return error.errors.map(messageOf).join('; ');
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,20 @@
+// How PostgreSQL is reached: the pool and what is borrowed from it, time limits, retries, and the driver's errors as ours.
+// In: a pool or a URL of the user's. Out: clients, results, WhizbangErrors.
+// Called by all that ask PostgreSQL something. It knows no table and no function of ours.
+
+export {
+  borrowClient,
+  type ConnectionPool,
+  connectMs,
+  guardPool,
+  type ListenClient,
+  type PooledClient,
+  type Queryable,
+  quoteSchema,
+  withPooledClient,
+} from './connection.js';
+export { refuseConnectionString } from './connection-string.js';
+export { codeOf, fromDatabaseError, type ServerError, serverErrorOf } from './database-error.js';
+export { type Database, type DatabaseOptions, openDatabase } from './open-database.js';
+export { answerWithin } from './patience.js';
+export { retrying } from './retry.js';

@@ -1,0 +1,96 @@
+import { WhizbangError } from '../errors.js';
+import { borrowClient, type ConnectionPool, type PooledClient } from './connection.js';
+
+/**
+ * One connection of a pool, for one user at a time, that is kept between uses, so that nobody else can take it: whatever
+ * receptors do with the rest of the pool, the instance can renew its leases, report and stop. Before `keep` and after
+ * `giveBack`, connections are borrowed as anybody's.
+ */
+export class KeptConnection implements ConnectionPool {
+  readonly source: ConnectionPool;
+  readonly #onEnding: () => void;
+  #isKeeping = false;
+  #client: PooledClient | undefined;
+  #isLent = false;
+  /** Those who use it, one after the other. */
+  #last: Promise<void> = Promise.resolve();
+
+  /** `onEnding`: somebody has called `end` on the pool, which waits for all that it has given out. */
+  constructor(pool: ConnectionPool, onEnding: () => void) {
+    this.source = pool;
+    this.#onEnding = onEnding;
+  }
+
+  keep(): void {
+    this.#isKeeping = true;
+  }
+
+  giveBack(): void {
+    this.#isKeeping = false;
+    if (!this.#isLent) this.#return();
+  }
+
+  async connect(): Promise<PooledClient> {
+    this.#refuseEnding();
+    if (!this.#isKeeping) return this.source.connect();
+    const before = this.#last;
+    let done = () => {};
+    this.#last = new Promise((resolve) => {
+      done = resolve;
+    });
+    await before;
+    try {
+      this.#refuseEnding();
+      this.#client ??= this.#attend(await borrowClient(this.source));
+      this.#isLent = true;
+      return this.#lend(this.#client, done);
+    } catch (error) {
+      done();
+      throw error;
+    }
+  }
+
+  #refuseEnding(): void {
+    // Of `pg.Pool`: it gives out nothing more, and waits for what it has given out.
+    if ((this.source as { readonly ending?: boolean }).ending !== true) return;
+    this.#onEnding();
+    throw endedPool();
+  }
+
+  #lend(client: PooledClient, done: () => void): PooledClient {
+    return {
+      query: (text, values) => client.query(text, values),
+      on: (event, listener) => client.on?.(event, listener),
+      off: (event, listener) => client.off?.(event, listener),
+      release: (error) => {
+        this.#isLent = false;
+        if (error || !this.#isKeeping) this.#return(error);
+        done();
+      },
+    };
+  }
+
+  /** While nobody uses it nobody else listens, and an 'error' without a listener ends the process. */
+  #attend(client: PooledClient): PooledClient {
+    client.on?.('error', this.#onError);
+    return client;
+  }
+
+  readonly #onError = (error: Error) => {
+    if (!this.#isLent) this.#return(error);
+  };
+
+  #return(error?: Error | boolean): void {
+    const client = this.#client;
+    this.#client = undefined;
+    client?.off?.('error', this.#onError);
+    client?.release(error);
+  }
+}
+
+function endedPool(): WhizbangError {
+  return new WhizbangError('CONNECTION_FAILED', {
+    message: 'The pool of this instance was ended before the instance was stopped.',
+    hint: 'Stop first: await shop.stop(), then await pool.end().',
+  });
+}

@@ -1,0 +1,41 @@
+import { inspect } from 'node:util';
+import { WhizbangError } from './errors.js';
+
+const longest = 4_000;
+
+/** An error as text for people: its stack, and those of its causes. What jsonb refuses is taken out. Never throws. */
+export function describeError(error: unknown): string {
+  const parts = [describeOne(error)];
+  for (let link = causeOf(error), depth = 1; link !== undefined && depth < 5; depth++) {
+    parts.push(describeOne(link));
+    link = causeOf(link);
+  }
+  const text = parts.join('\ncaused by ').replaceAll('\0', '');
+  return (text.length > longest ? `${text.slice(0, longest)} …` : text).toWellFormed();
+}
+
+/** Anything may be thrown: nothing at all, or what has no text. A failure that cannot be described is still one. */
+function describeOne(thrown: unknown): string {
+  try {
+    if (thrown instanceof Error) return String(thrown.stack ?? `${thrown.name}: ${thrown.message}`);
+    if (typeof thrown === 'object' && thrown !== null) return `an object was thrown: ${inspect(thrown)}`;
+    return thrown === undefined ? 'undefined was thrown, instead of an error' : String(thrown);
+  } catch {
+    return 'what was thrown cannot be shown';
+  }
+}
+
+function causeOf(error: unknown): unknown {
+  try {
+    return error instanceof Error ? error.cause : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** What a log needs to know of an outage: the fact and what to do. Where it was noticed helps nobody. */
+export function outageFacts(error: unknown): object {
+  if (!(error instanceof WhizbangError)) return { error: describeOne(error).split('\n', 1)[0] };
+  const { code, hint, message } = error;
+  return { code, hint, error: message };
+}

@@ -1,0 +1,16 @@
+import type { WorkCoordinator } from '../coordinator/index.js';
+import { describeError } from '../describe-error.js';
+import type { Logger } from '../logger.js';
+import type { WorkCoordinatorStrategy } from '../strategies/index.js';
+
+/** The last words of an instance: what was sent is stored, and what it held is free for others. */
+export async function sayGoodbye(parts: {
+  readonly sending: WorkCoordinatorStrategy;
+  readonly coordinator: WorkCoordinator;
+  readonly logger: Logger;
+}): Promise<void> {
+  await parts.sending.dispose().catch((error: unknown) => {
+    parts.logger.error({ error: describeError(error) }, 'What was sent last could not be stored');
+  });
+  await parts.coordinator.deregister().catch(() => 0);
+}

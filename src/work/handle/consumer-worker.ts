@@ -1,0 +1,148 @@
+// The inbox side: what is claimed goes through the receptors, one at a time within a stream, many streams at once.
+// In: inbox items. Out: reports of what became of them.
+// Called by the loop. It never reports a message as handled whose receptors have not all run.
+import type { MessageFailure, MessageId, WorkItem } from '../../message.js';
+import type { WorkUnit } from '../../strategies/index.js';
+import type { Lane } from '../lane.js';
+import type { LeaseClock } from '../leases/lease-clock.js';
+import type { Capacity } from '../streams/capacity.js';
+import { type ItemOutcome, OrderedStreamProcessor } from '../streams/ordered-stream-processor.js';
+import { UnbrokenStreams } from '../streams/unbroken-streams.js';
+import type { ReceptorRunner } from './receptor-runner.js';
+
+export interface ConsumerWorkerOptions<Tx> {
+  readonly runner: ReceptorRunner<Tx>;
+  readonly leases: LeaseClock;
+  /** How many streams run at once. */
+  readonly concurrency: number;
+  /** How many messages one transaction handles at most. */
+  readonly groupSize: number;
+  /** How many items it holds at most, running and waiting. */
+  readonly capacity: Capacity;
+  readonly failureOf: (item: WorkItem, error: unknown) => MessageFailure;
+  readonly report: (unit: WorkUnit) => void;
+  /** A message is done with, so there is room and its stream may have more. */
+  readonly onRoom: () => void;
+  /** Its lease had run out before it could be started: the event loop was blocked for too long. */
+  readonly onLeaseLost: (messageId: MessageId) => void;
+  readonly onError: (error: unknown) => void;
+}
+
+export class ConsumerWorker<Tx> implements Lane {
+  readonly source = 'inbox';
+  readonly #options: ConsumerWorkerOptions<Tx>;
+  readonly #processor: OrderedStreamProcessor<WorkItem>;
+  readonly #unbroken = new UnbrokenStreams();
+  #taking = true;
+
+  constructor(options: ConsumerWorkerOptions<Tx>) {
+    this.#options = options;
+    this.#processor = new OrderedStreamProcessor<WorkItem>({
+      maxConcurrentStreams: options.concurrency,
+      run: (item, signal) => this.#run(item, signal),
+      // First the next call leaves, with what was sent meanwhile (it waits for one turn): PostgreSQL and receptors work side by side then.
+      soon: (start) => setImmediate(() => setImmediate(start)),
+      together: {
+        most: options.groupSize,
+        mayJoin: (item) => options.leases.isSafe(item.messageId) && options.runner.mayShare(item),
+        run: (first, next) => options.runner.runTogether(first, next),
+      },
+      onOutcome: (item, outcome) => this.#settle(item, outcome),
+      onError: options.onError,
+    });
+  }
+
+  get leases(): LeaseClock {
+    return this.#options.leases;
+  }
+
+  room(): number {
+    return this.#taking ? Math.max(this.#options.capacity.get() - this.#processor.heldCount, 0) : 0;
+  }
+
+  spare(): number {
+    return Math.min(this.room(), Math.max(this.#options.concurrency - this.#processor.heldCount, 0));
+  }
+
+  /**
+   * With so much room more may come behind what it holds: other streams must find places, however long one of them takes. None does
+   * while transactions of receptors would have to wait for the call that brings it.
+   */
+  continuesAbove(): number {
+    const { runner, concurrency } = this.#options;
+    const isBeside = this.#processor.held.some((item) => runner.needsTransaction(item));
+    return isBeside ? Number.POSITIVE_INFINITY : concurrency;
+  }
+
+  /** When what waits here would not keep every receptor busy for long. */
+  wantsMore(): boolean {
+    const { capacity, concurrency } = this.#options;
+    return this.room() > 0 && this.#processor.heldCount <= Math.max(concurrency, capacity.get() / 2);
+  }
+
+  add(items: readonly WorkItem[]): void {
+    const mayRun = (item: WorkItem) => this.#taking && this.#unbroken.admits(item); // its call may have been under way when we stopped
+    const refused = items.filter((item) => !mayRun(item));
+    for (const item of refused) this.#settle(item, { kind: 'released' });
+    this.#processor.add(refused.length === 0 ? items : items.filter((item) => !refused.includes(item)));
+  }
+
+  get heldCount(): number {
+    return this.#processor.heldCount;
+  }
+
+  heldIds(): readonly MessageId[] {
+    return this.#processor.heldIds;
+  }
+
+  renewableIds(): readonly MessageId[] {
+    const { settling } = this.#options.runner;
+    if (settling.size === 0) return this.heldIds();
+    const held = this.#processor.held;
+    const locked = new Set(
+      held.flatMap(({ messageId, streamId }) => (settling.has(messageId) ? [streamId] : [])),
+    );
+    return held.flatMap(({ messageId, streamId }) =>
+      settling.has(messageId) || (streamId !== null && locked.has(streamId)) ? [] : [messageId],
+    );
+  }
+
+  forget(messageIds: readonly MessageId[]): readonly MessageId[] {
+    // A renewal that crosses the commit of a handler's own transaction finds its message gone: that is no loss.
+    return this.#processor.forget(messageIds.filter((id) => !this.#options.runner.settling.has(id)));
+  }
+
+  stopTaking(): void {
+    this.#taking = false;
+    this.#processor.releaseQueued();
+  }
+
+  abandon(): void {
+    this.#processor.releaseQueued(); // some may have been put back, to be run by themselves
+    this.#processor.abortRunning(new Error('The instance stops and cannot wait any longer.'));
+  }
+
+  async whenIdle(): Promise<void> {
+    await this.#processor.whenIdle();
+  }
+
+  async #run(item: WorkItem, signal: AbortSignal): Promise<ItemOutcome> {
+    if (!this.#options.leases.isSafe(item.messageId)) {
+      this.#options.onLeaseLost(item.messageId);
+      return { kind: 'forgotten' };
+    }
+    return this.#options.runner.run(item, signal);
+  }
+
+  #settle(item: WorkItem, outcome: ItemOutcome): void {
+    const { leases, capacity, failureOf, report, onRoom } = this.#options;
+    const { messageId } = item;
+    leases.drop(messageId);
+    capacity.handled();
+    if (outcome.kind !== 'completed' && outcome.kind !== 'settled') this.#unbroken.break(item);
+    if (outcome.kind === 'completed') report({ inboxCompletions: [{ messageId, status: outcome.status }] });
+    else if (outcome.kind === 'released') report({ inboxCompletions: [{ messageId, status: 0 }] });
+    else if (outcome.kind === 'failed') report({ inboxFailures: [failureOf(item, outcome.error)] });
+    onRoom();
+  }
+}

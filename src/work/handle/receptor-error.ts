@@ -1,0 +1,28 @@
+import { WhizbangError } from '../../errors.js';
+import type { Receptor } from '../../receptors/index.js';
+import type { ItemOutcome } from '../streams/item-outcome.js';
+
+/** Why a message was not handled, with the receptor whose retry policy decides what comes next. */
+export class ReceptorError<Tx> {
+  readonly receptor: Receptor<Tx>;
+  readonly cause: unknown;
+  /** Trying again cannot help. */
+  readonly isFinal: boolean;
+
+  constructor(receptor: Receptor<Tx>, cause: unknown, isFinal: boolean) {
+    this.receptor = receptor;
+    this.cause = cause;
+    this.isFinal = isFinal;
+  }
+}
+
+export function failed<Tx>(receptor: Receptor<Tx>, error: unknown, isFinal: boolean): ItemOutcome {
+  return { kind: 'failed', completedStatus: 0, error: new ReceptorError(receptor, error, isFinal) };
+}
+
+export function interruptedTooOften(interruptions: number): WhizbangError {
+  return new WhizbangError('LEASE_LOST', {
+    message: `${interruptions} instances died or stalled that had this message, and may have been running it.`,
+    hint: 'Look for what they died of: memory, a crash in native code. Then put the message back.',
+  });
+}

@@ -1,0 +1,58 @@
+import { WhizbangError } from '../../errors.js';
+import type { MessageDefinition, MessageKind } from '../../messages/index.js';
+import type { Receptor } from '../../receptors/index.js';
+import { unreadable } from '../publish/unreadable.js';
+
+/** The receptors of this instance by message type, in the order they were given. */
+export class ReceptorRegistry<Tx> {
+  readonly #byType = new Map<string, Receptor<Tx>[]>();
+
+  constructor(receptors: readonly Receptor<Tx>[]) {
+    for (const receptor of receptors) this.#add(receptor);
+  }
+
+  get isEmpty(): boolean {
+    return this.#byType.size === 0;
+  }
+
+  receptorsFor(type: string): readonly Receptor<Tx>[] {
+    return this.#byType.get(type) ?? [];
+  }
+
+  /** What this instance may claim. */
+  handlerNames(): readonly string[] {
+    return [...this.#byType.keys(), unreadable];
+  }
+
+  /** Where this service wants its messages from: its own name, for commands, and the topics of all its receptors' events. */
+  addresses(service: string): readonly string[] {
+    const topics = [...this.#byType.values()]
+      .flat()
+      .flatMap(({ definition }) =>
+        definition.kind === 'event' ? [definition.address ?? definition.type] : [],
+      );
+    return [...new Set([service, ...topics])];
+  }
+
+  #add(receptor: Receptor<Tx>): void {
+    const { type, kind } = receptor.definition as MessageDefinition<MessageKind, never, unknown, unknown>;
+    const known = this.#byType.get(type) ?? [];
+    if (known.length > 0 && kind === 'command') {
+      throw refused(
+        `The command ${type} has two receptors.`,
+        'A command has one receiver. Publish an event, or put both into one receptor.',
+      );
+    }
+    if (known.some(({ name }) => name === receptor.name)) {
+      throw refused(
+        `Two receptors of ${type} are called ${receptor.name}.`,
+        'Give each a name of its own: receptor(definition, { name: "…" }, handler). It is kept with what it has handled, so it must not change.',
+      );
+    }
+    this.#byType.set(type, [...known, receptor]);
+  }
+}
+
+function refused(message: string, hint: string): WhizbangError {
+  return new WhizbangError('INVALID_OPTION', { message, hint, details: { option: 'receptors' } });
+}

@@ -1,0 +1,41 @@
+import { MessageProcessingStatus, type NewOutboxMessage, type WorkItem } from '../../message.js';
+import type { Envelope } from '../../messages/index.js';
+import type { Receptor } from '../../receptors/index.js';
+import type { WorkUnit } from '../../strategies/index.js';
+
+/** A message, and the receptor that is to handle it. */
+export interface Task<Tx> {
+  readonly item: WorkItem;
+  readonly envelope: Envelope;
+  readonly receptor: Receptor<Tx>;
+  /** Of the receptors that its type has. */
+  readonly isLast: boolean;
+  readonly isOneOfSeveral: boolean;
+  readonly signal: AbortSignal;
+}
+
+export const handled =
+  MessageProcessingStatus.ReceptorProcessed | MessageProcessingStatus.PerspectiveProcessed;
+
+/** What is to be said of messages that were handled, with the messages that came of it. */
+export function reportOf<Tx>(
+  tasks: readonly Task<Tx>[],
+  newOutboxMessages: readonly NewOutboxMessage[],
+): WorkUnit {
+  const idsOf = (some: typeof tasks) => some.map(({ item }) => item.messageId);
+  return {
+    newOutboxMessages,
+    receptorCompletions: tasks
+      .filter(({ isOneOfSeveral }) => isOneOfSeveral)
+      .map(({ item, receptor }) => ({
+        eventId: item.messageId,
+        receptorName: receptor.name,
+        status: MessageProcessingStatus.ReceptorProcessed,
+      })),
+    inboxCompletions: idsOf(tasks.filter(({ isLast }) => isLast)).map((messageId) => ({
+      messageId,
+      status: handled,
+    })),
+    renewInboxLeaseIds: idsOf(tasks.filter(({ isLast }) => !isLast)),
+  };
+}

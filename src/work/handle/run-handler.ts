@@ -1,0 +1,70 @@
+import type { Dispatcher } from '../../dispatch/index.js';
+import { WhizbangError } from '../../errors.js';
+import { type Envelope, isMessageToSend, type MessageToSend } from '../../messages/index.js';
+import type { Receptor, ReceptorContext } from '../../receptors/index.js';
+import { withinTime } from './within-time.js';
+
+export interface Handling<Tx> {
+  readonly envelope: Envelope;
+  readonly tx: Tx | undefined;
+  readonly attempt: number;
+  readonly signal: AbortSignal;
+  /** Takes what the handler sends, and what it returns when that is messages. */
+  readonly dispatcher: Dispatcher;
+}
+
+/** Runs a receptor's handler once, with its context. Gives what it returned. */
+export async function runHandler<Tx>(receptor: Receptor<Tx>, handling: Handling<Tx>): Promise<unknown> {
+  const { dispatcher, envelope, tx, attempt } = handling;
+  const underWay = new Set<Promise<unknown>>();
+  const inTx = tx === undefined ? {} : { tx: tx as object };
+  let isOver = false;
+  const dispatch = <T>(send: () => Promise<T>): Promise<T> => {
+    let sending: Promise<T>;
+    const run = async () => {
+      if (isOver) throw overError(receptor);
+      return send().finally(() => underWay.delete(sending));
+    };
+    sending = run();
+    sending.catch(() => {}); // who throws does not wait for it, and then it must not end the process
+    underWay.add(sending);
+    return sending;
+  };
+  try {
+    return await withinTime(receptor.timeoutSeconds, handling.signal, async (signal) => {
+      const context: ReceptorContext<Tx | undefined> = {
+        tx,
+        signal,
+        envelope,
+        attempt,
+        send: (messages, options) => dispatch(async () => void (await dispatcher.send(messages, options))),
+        publish: (messages, options) =>
+          dispatch(async () => void (await dispatcher.publish(messages, options))),
+        invoke: (command) => dispatch(() => dispatcher.invoke(command, { ...inTx, signal })),
+      };
+      const returned = await receptor.handle(envelope.payload, context);
+      if (receptor.definition.resultSchema === undefined) await sendReturned(dispatcher, returned);
+      await Promise.all(underWay); // what the handler has not awaited is sent with the rest, or fails it
+      return returned;
+    });
+  } finally {
+    isOver = true;
+  }
+}
+
+/** Messages that a handler returned are sent on: commands to their receiver, events to everyone interested. */
+async function sendReturned(dispatcher: Dispatcher, returned: unknown): Promise<void> {
+  for (const message of Array.isArray(returned) ? (returned as unknown[]) : [returned]) {
+    if (!isMessageToSend(message)) continue;
+    if (message.definition.kind === 'command') await dispatcher.send(message as MessageToSend<'command'>);
+    else await dispatcher.publish(message as MessageToSend<'event'>);
+  }
+}
+
+/** It would be taken and never sent. */
+function overError({ name }: Receptor<never>): WhizbangError {
+  return new WhizbangError('DISPOSED', {
+    message: `The receptor ${name} is over, and its messages are on their way: nothing can be sent with them now.`,
+    hint: 'Await everything that sends before the receptor returns.',
+  });
+}

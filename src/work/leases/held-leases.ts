@@ -1,0 +1,101 @@
+// The leases of what the lanes hold: renewed while they are ours, dropped when they ran out all the same.
+// In: the lanes. Out: renewals, which ride on the next call; what is lost. Called by the loop; it never makes a call.
+import type { Logger } from '../../logger.js';
+import type { MessageId, WorkBatch } from '../../message.js';
+import type { WorkCoordinatorStrategy } from '../../strategies/index.js';
+import type { Lane } from '../lane.js';
+
+export interface HeldLeasesOptions {
+  readonly strategy: WorkCoordinatorStrategy;
+  readonly lanes: readonly Lane[];
+  readonly renewSeconds: number;
+  readonly logger: Logger;
+  readonly onLeaseLost: (source: Lane['source'], messageIds: readonly string[]) => void;
+}
+
+/** A renewal that was queued. */
+export interface Renewal {
+  /** The call was committed; these it refused. */
+  done(leaseLost: WorkBatch['leaseLost']): void;
+  /** The call failed. */
+  withdraw(): void;
+}
+
+const checkMs = 500;
+
+export class HeldLeases {
+  readonly #options: HeldLeasesOptions;
+  #renewedAt = performance.now();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: HeldLeasesOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#timer = setInterval(() => this.dropExpired(), checkMs);
+    this.#timer.unref();
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  get count(): number {
+    return this.#options.lanes.reduce((count, lane) => count + lane.heldCount, 0);
+  }
+
+  /** When the next renewal is due. */
+  get renewalAt(): number {
+    return this.count > 0 ? this.#renewedAt + this.#options.renewSeconds * 1000 : Number.POSITIVE_INFINITY;
+  }
+
+  /** For a call that is made now. */
+  queueRenewal(now: number): Renewal | undefined {
+    if (now < this.renewalAt) return undefined;
+    const { strategy, lanes, renewSeconds } = this.#options;
+    this.#renewedAt = now;
+    const renewed = lanes.map((lane) => ({ lane, ids: dueForRenewal(lane, renewSeconds) }));
+    if (renewed.every(({ ids }) => ids.size === 0)) return undefined;
+    const idsOf = (source: Lane['source']) =>
+      renewed.flatMap(({ lane, ids }) => (lane.source === source ? [...ids] : []));
+    const unit = strategy.queue({
+      renewOutboxLeaseIds: idsOf('outbox'),
+      renewInboxLeaseIds: idsOf('inbox'),
+    });
+    return {
+      done: (leaseLost) => {
+        for (const { lane, ids } of renewed) {
+          for (const { source, messageId } of leaseLost) if (source === lane.source) ids.delete(messageId);
+          lane.leases.renewed(ids, now);
+        }
+      },
+      withdraw: () => unit.withdraw(),
+    };
+  }
+
+  /** The process was stopped, its event loop blocked or the database away for so long that others may have these. */
+  dropExpired(): void {
+    const { lanes, logger } = this.#options;
+    for (const lane of lanes) {
+      const expired = lane.leases.expired();
+      if (expired.length === 0) continue;
+      for (const id of expired) lane.leases.drop(id);
+      const ids = lane.forget(expired);
+      if (ids.length === 0) continue;
+      logger.warn(
+        { source: lane.source, count: ids.length },
+        'Leases ran out before they could be renewed: the event loop was blocked, the process stopped, or PostgreSQL away',
+      );
+      this.#options.onLeaseLost(lane.source, ids);
+    }
+  }
+}
+
+/** A stream that is just being settled is left for next time, unless its lease is getting old. */
+function dueForRenewal(lane: Lane, renewSeconds: number): Set<MessageId> {
+  const urgent = new Set(lane.leases.dueForRenewal(renewSeconds * 1.5));
+  const due = new Set(lane.leases.dueForRenewal(renewSeconds / 2));
+  const renewable = new Set(lane.renewableIds());
+  return new Set(lane.heldIds().filter((id) => due.has(id) && (renewable.has(id) || urgent.has(id))));
+}

@@ -1,0 +1,24 @@
+import { WhizbangError } from '../../errors.js';
+import type { WorkItem } from '../../message.js';
+
+/** Whether this is the end of a lease: of an error, or of the reason of an aborted signal. */
+export const isLeaseLost = (error: unknown): boolean =>
+  error instanceof WhizbangError && error.code === 'LEASE_LOST';
+
+export function leaseLost({ messageId, streamId }: Pick<WorkItem, 'messageId' | 'streamId'>): WhizbangError {
+  return new WhizbangError('LEASE_LOST', {
+    message: `The lease of message ${messageId} was lost while it ran`,
+    details: { messageId, streamId },
+  });
+}
+
+export function handedOutAgain(
+  { messageId, streamId }: Pick<WorkItem, 'messageId' | 'streamId'>,
+  state: string,
+): WhizbangError {
+  return new WhizbangError('LEASE_LOST', {
+    message: `Message ${messageId} was handed out again while it was ${state} here`,
+    hint: 'Its lease ended unnoticed. It is run once. Look for a blocked event loop, a stalled process or slow calls.',
+    details: { messageId, streamId },
+  });
+}

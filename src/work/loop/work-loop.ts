@@ -1,0 +1,219 @@
+// The loop under both workers: say what is done, ask for what there is room for, hand it to the lanes, rest.
+// In: outcomes that the lanes queue, wake-ups. Out: flushes of one strategy, one at a time; items to the lanes.
+// Called by the composition root. It never runs a handler, never talks to a broker, and never gives up: when the
+// database is away it tries again, for ever, and what has to be said stays queued.
+
+import { outageFacts } from '../../describe-error.js';
+import type { Logger } from '../../logger.js';
+import type { WorkBatch } from '../../message.js';
+import type { WorkCoordinatorStrategy } from '../../strategies/index.js';
+import type { Lane } from '../lane.js';
+import { HeldLeases } from '../leases/held-leases.js';
+import type { Listener } from './listener.js';
+import { Rest } from './rest.js';
+import { Signal } from './signal.js';
+
+export interface WorkLoopOptions {
+  readonly strategy: WorkCoordinatorStrategy;
+  readonly lanes: readonly Lane[];
+  readonly listener: Listener | undefined;
+  readonly pollIntervalMs: number;
+  readonly renewSeconds: number;
+  readonly logger: Logger;
+  /** The database answers, or has stopped to. */
+  readonly onReachable: (isReachable: boolean) => void;
+  readonly onLeaseLost: (source: Lane['source'], messageIds: readonly string[]) => void;
+  /** Nothing is held and nothing was found; or there is work again. */
+  readonly onIdle: (isIdle: boolean) => void;
+}
+
+const sources: readonly Lane['source'][] = ['outbox', 'inbox'];
+const firstBackoffMs = 50;
+const longestBackoffMs = 2_000;
+
+export class WorkLoop {
+  readonly #options: WorkLoopOptions;
+  readonly #signal = new Signal();
+  readonly #rest: Rest;
+  readonly #leases: HeldLeases;
+  #reportsWait = false;
+  /** The lanes in which something may be there to claim. */
+  readonly #mayFind = new Set<Lane['source']>(sources);
+  #stopping = false;
+  #isIdle = false;
+  #backoffMs = 0;
+  #awaySince = 0;
+  #asked = { outbox: 0, inbox: 0 };
+  #handedOut = 0;
+  #nextDueAt = Number.POSITIVE_INFINITY;
+  #ended: Promise<void> = Promise.resolve();
+
+  constructor(options: WorkLoopOptions) {
+    this.#options = options;
+    this.#leases = new HeldLeases(options);
+    this.#rest = new Rest({ ...options, signal: this.#signal, msUntilDue: () => this.#msUntilDue() });
+  }
+
+  start(): void {
+    this.#leases.start();
+    this.#ended = this.#run();
+  }
+
+  /** A report was queued: it rides on the next call, which is made at once. */
+  report(): void {
+    this.#reportsWait = true;
+    this.#lookIn(sources); // what waited behind it in its stream may be due now
+    this.#signal.set();
+  }
+
+  /** Something was inserted, or there is room again in a lane whose streams may go on. */
+  wake(lanes: readonly Lane['source'][] = sources): void {
+    this.#lookIn(lanes);
+    this.#signal.set();
+  }
+
+  /** Something was stored, or may have been. */
+  notified(): void {
+    this.#rest.notified();
+    this.wake();
+  }
+
+  /** Something was stored, and another one keeps the watch. */
+  hinted(): void {
+    this.#rest.hinted();
+  }
+
+  /** Something becomes due after this time: a retry that this instance has reported. */
+  wakeIn(seconds: number): void {
+    const at = performance.now() + seconds * 1000 + 5;
+    if (at >= this.#nextDueAt) return;
+    this.#nextDueAt = at;
+    this.#signal.set();
+  }
+
+  /** Asked when a call is put together, also when a sender makes it. */
+  room(): { outbox: number; inbox: number; spareOutbox: number; spareInbox: number } {
+    const [outbox, inbox] = sources.map((source) =>
+      this.#options.lanes.find((lane) => lane.source === source),
+    );
+    this.#asked = { outbox: outbox?.room() ?? 0, inbox: inbox?.room() ?? 0 };
+    return { ...this.#asked, spareOutbox: outbox?.spare() ?? 0, spareInbox: inbox?.spare() ?? 0 };
+  }
+
+  /** What a call of this instance has handed out or refused; also calls that a sender made. */
+  take(batch: WorkBatch, sentAt: number): void {
+    for (const lane of this.#options.lanes) {
+      // First what is lost: one answer may take a message away and hand it out again.
+      const lost = batch.leaseLost.filter(({ source }) => source === lane.source);
+      const ids = lost.length === 0 ? [] : lane.forget(lost.map(({ messageId }) => messageId));
+      if (ids.length > 0) this.#options.onLeaseLost(lane.source, ids);
+      const items = batch[lane.source];
+      if (items.length === 0) continue;
+      lane.leases.hold(
+        items.map(({ messageId }) => messageId),
+        sentAt,
+      );
+      this.#found(items.length, lane.source);
+      lane.add(items);
+    }
+    if (batch.looksAgain) this.wake();
+  }
+
+  #found(count: number, source: Lane['source']): void {
+    if (count === 0) return;
+    this.#handedOut += count;
+    this.#rest.found();
+    this.#nowIdle(false);
+    // As much as was asked for: there may be more.
+    if (count >= this.#asked[source]) this.#lookIn([source]);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    this.#signal.set();
+    await this.#ended;
+    this.#leases.stop();
+    this.#rest.stop();
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#stopping) {
+      const now = performance.now();
+      if (now >= this.#nextDueAt) {
+        this.#nextDueAt = Number.POSITIVE_INFINITY;
+        this.#lookIn(sources);
+      }
+      if (this.#backoffMs > 0) await this.#pause(this.#backoffMs);
+      else if (this.#callIsDue(now)) await this.#call(now);
+      else if (await this.#rest.untilWoken()) this.#lookIn(sources);
+    }
+  }
+
+  #callIsDue(now: number): boolean {
+    return this.#reportsWait || now >= this.#leases.renewalAt || this.#claimIsDue();
+  }
+
+  #claimIsDue(): boolean {
+    return this.#options.lanes.some((lane) => this.#mayFind.has(lane.source) && lane.wantsMore());
+  }
+
+  async #call(now: number): Promise<void> {
+    const { strategy, logger } = this.#options;
+    this.#leases.dropExpired(); // before anything of it could be handed out to us again
+    const renewal = this.#leases.queueRenewal(now);
+    const handedOutBefore = this.#handedOut;
+    const looks = this.#claimIsDue();
+    if (looks) this.#rest.looks();
+    this.#reportsWait = false;
+    this.#mayFind.clear();
+    try {
+      const { leaseLost } = await strategy.flush();
+      renewal?.done(leaseLost);
+      this.#reached();
+      const foundNothing = looks && this.#handedOut === handedOutBefore && this.#mayFind.size === 0;
+      if (foundNothing && this.#leases.count === 0 && !this.#reportsWait) this.#nowIdle(true);
+    } catch (error) {
+      renewal?.withdraw();
+      this.#reportsWait = true;
+      this.#lookIn(sources);
+      if (this.#backoffMs === 0) {
+        this.#awaySince = performance.now();
+        logger.warn(
+          outageFacts(error),
+          'PostgreSQL does not answer, or refuses; what there is to report stays queued',
+        );
+        this.#options.onReachable(false);
+      }
+      this.#backoffMs = Math.min(Math.max(this.#backoffMs * 2, firstBackoffMs), longestBackoffMs);
+    }
+  }
+
+  #reached(): void {
+    if (this.#backoffMs === 0) return;
+    this.#backoffMs = 0;
+    const seconds = Math.round((performance.now() - this.#awaySince) / 100) / 10;
+    // As loud as the outage: who has read of that waits for this.
+    this.#options.logger.warn({ seconds }, 'PostgreSQL answers again');
+    this.#options.onReachable(true);
+  }
+
+  #lookIn(lanes: readonly Lane['source'][]): void {
+    for (const lane of lanes) this.#mayFind.add(lane);
+  }
+
+  /** Until a renewal, or a retry that was reported. */
+  #msUntilDue(): number {
+    return Math.min(this.#leases.renewalAt, this.#nextDueAt) - performance.now();
+  }
+
+  async #pause(ms: number): Promise<void> {
+    await new Promise((resolve) => setTimeout(resolve, ms * (0.5 + Math.random() / 2)));
+    await this.#call(performance.now());
+  }
+
+  #nowIdle(isIdle: boolean): void {
+    if (this.#isIdle === isIdle) return;
+    this.#isIdle = isIdle;
+    this.#options.onIdle(isIdle);
+  }
+}

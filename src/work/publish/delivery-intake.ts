@@ -1,0 +1,105 @@
+// From the transport into the inbox: what is delivered is stored in the order in which it came, many at a time, and
+// acknowledged when its call was committed, never before.
+// In: deliveries. Out: new inbox messages that ride on the loop's calls. Called by the transport.
+// Memory is bounded by the transport's prefetch: what is not stored is not acknowledged.
+import { setTimeout as pause } from 'node:timers/promises';
+import { describeError } from '../../describe-error.js';
+import { WhizbangError } from '../../errors.js';
+import type { Logger } from '../../logger.js';
+import type { NewInboxMessage } from '../../message.js';
+import type { QueuedUnit, WorkUnit } from '../../strategies/index.js';
+import type { Delivery, TransportMessage } from '../../transports/index.js';
+import { isUnreadable, storeUnreadable, unreadable } from './unreadable.js';
+
+export interface DeliveryIntakeOptions {
+  readonly queue: (unit: WorkUnit) => QueuedUnit;
+  readonly hasReceptor: (type: string) => boolean;
+  readonly logger: Logger;
+}
+
+const refusedPauseMs = 1_000;
+
+export class DeliveryIntake {
+  readonly #options: DeliveryIntakeOptions;
+  readonly #underWay = new Set<Promise<void>>();
+  readonly #waiting = new Map<Delivery, QueuedUnit>();
+  readonly #unknownTypes = new Set<string>();
+
+  constructor(options: DeliveryIntakeOptions) {
+    this.#options = options;
+  }
+
+  take(delivery: Delivery): void {
+    const stored = this.#store(delivery).finally(() => {
+      this.#underWay.delete(stored);
+      this.#waiting.delete(delivery);
+    });
+    this.#underWay.add(stored);
+  }
+
+  /** Waits until everything that was delivered is stored and acknowledged. */
+  async whenIdle(): Promise<void> {
+    while (this.#underWay.size > 0) await Promise.all(this.#underWay);
+  }
+
+  /** There is no time left: what no call has taken goes back to the transport. */
+  abandon(): void {
+    for (const unit of this.#waiting.values()) unit.withdraw();
+  }
+
+  async #store(delivery: Delivery): Promise<void> {
+    const { logger } = this.#options;
+    try {
+      await this.#carry(delivery, newMessage(delivery.content));
+    } catch (error) {
+      if (!blamesTheMessage(error)) {
+        await delivery.reject().catch(() => {});
+        return;
+      }
+      logger.warn(
+        { error: describeError(error) },
+        'PostgreSQL refused a message that arrived; it is kept as a dead letter',
+      );
+      const bytes = Buffer.from(JSON.stringify(delivery.content));
+      const asUnreadable = storeUnreadable((error as Error).message, bytes);
+      const failed = await this.#carry(delivery, asUnreadable).catch((again: unknown) => ({ again }));
+      if (failed !== undefined) {
+        await pause(refusedPauseMs); // it comes again at once
+        await delivery.reject().catch(() => {});
+        return;
+      }
+    }
+    await delivery.acknowledge().catch((error: unknown) => {
+      logger.debug(
+        { error: describeError(error) },
+        'An acknowledgement did not get through; the message comes again and is ignored',
+      );
+    });
+  }
+
+  async #carry(delivery: Delivery, message: NewInboxMessage): Promise<void> {
+    this.#warnOfUnknown(message.eventType);
+    const unit = this.#options.queue({ newInboxMessages: [message] });
+    this.#waiting.set(delivery, unit);
+    await unit.carried;
+  }
+
+  /** Another instance, of a newer version, may have a receptor for it: it waits in the inbox until one asks. */
+  #warnOfUnknown(type: string): void {
+    const { hasReceptor, logger } = this.#options;
+    if (type === unreadable || hasReceptor(type) || this.#unknownTypes.has(type)) return;
+    if (this.#unknownTypes.size < 1_000) this.#unknownTypes.add(type);
+    logger.warn({ type }, 'A message arrived for which this instance has no receptor; it waits in the inbox');
+  }
+}
+
+function newMessage(content: Delivery['content']): NewInboxMessage {
+  if (isUnreadable(content)) return storeUnreadable(content.unreadable, content.bytes);
+  const { messageId, type, payload, metadata, scope, streamId }: TransportMessage = content;
+  return { messageId, handlerName: type, eventType: type, eventData: payload, metadata, scope, streamId };
+}
+
+/** Whatever PostgreSQL refused this very message for, a trigger's exception say: it would come again for ever. */
+function blamesTheMessage(error: unknown): boolean {
+  return !(error instanceof WhizbangError && error.code === 'DISPOSED');
+}

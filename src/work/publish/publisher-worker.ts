@@ -1,0 +1,247 @@
+// The outbox side: what is claimed goes to the transport in batches, one batch at a time, in the order of its streams.
+// In: outbox items. Out: sends, and reports of what became of them.
+// Called by the loop. It never reports as published what the transport has not taken for good.
+import { setTimeout as pause } from 'node:timers/promises';
+import { outageFacts } from '../../describe-error.js';
+import type { Logger } from '../../logger.js';
+import {
+  type MessageFailure,
+  type MessageId,
+  MessageProcessingStatus,
+  type WorkItem,
+} from '../../message.js';
+import type { WorkUnit } from '../../strategies/index.js';
+import type { SendOutcome, TransportConnection, TransportMessage } from '../../transports/index.js';
+import type { Lane } from '../lane.js';
+import type { LeaseClock } from '../leases/lease-clock.js';
+
+export interface PublisherWorkerOptions {
+  readonly connection: TransportConnection;
+  readonly leases: LeaseClock;
+  /** How many items it holds at most. */
+  readonly capacity: number;
+  readonly batchSize: number;
+  /** What to report for a message that the transport refused. */
+  readonly failureOf: (item: WorkItem, error: unknown, isFinal: boolean) => MessageFailure;
+  readonly report: (unit: WorkUnit) => void;
+  /** The lane has room again. */
+  readonly onRoom: () => void;
+  /** The transport can be reached, or has stopped to be. */
+  readonly onReachable: (isReachable: boolean) => void;
+  readonly logger: Logger;
+}
+
+const firstWaitMs = 10;
+const longestWaitMs = 1_000;
+
+export class PublisherWorker implements Lane {
+  readonly source = 'outbox';
+  readonly #options: PublisherWorkerOptions;
+  /** In the order of their streams; what is being sent is in `#sending`. */
+  #waiting: WorkItem[] = [];
+  #sending = new Map<MessageId, WorkItem>();
+  #taking = true;
+  #isPumping = false;
+  #pumping: Promise<void> = Promise.resolve();
+  readonly #stop = new AbortController();
+  /** Ends waiting for a transport that is away. */
+  readonly #stopWaiting = new AbortController();
+
+  constructor(options: PublisherWorkerOptions) {
+    this.#options = options;
+  }
+
+  get leases(): LeaseClock {
+    return this.#options.leases;
+  }
+
+  room(): number {
+    return this.#taking ? Math.max(this.#options.capacity - this.heldCount, 0) : 0;
+  }
+
+  /** What is claimed while a batch is being sent goes with the next one, which is at once. */
+  spare(): number {
+    return Math.min(this.room(), Math.max(this.#options.batchSize - this.#waiting.length, 0));
+  }
+
+  /** Not before half of it is empty: a full batch costs the database as little as a small one. */
+  wantsMore(): boolean {
+    return this.room() >= Math.ceil(this.#options.capacity / 2);
+  }
+
+  add(items: readonly WorkItem[]): void {
+    if (!this.#taking) {
+      this.#release(items); // its call was under way when we stopped
+      return;
+    }
+    this.#waiting.push(...items);
+    if (this.#isPumping) return;
+    this.#isPumping = true;
+    this.#pumping = this.#pump();
+  }
+
+  get heldCount(): number {
+    return this.#waiting.length + this.#sending.size;
+  }
+
+  heldIds(): readonly MessageId[] {
+    return [...this.#sending.keys(), ...this.#waiting.map(({ messageId }) => messageId)];
+  }
+
+  renewableIds(): readonly MessageId[] {
+    return this.heldIds();
+  }
+
+  /**
+   * What is being sent is not called back: its report will be refused. It is not sent a second time. What waits behind
+   * one of these in its stream goes back: whoever has the stream now sends it after them.
+   */
+  forget(messageIds: readonly MessageId[]): readonly MessageId[] {
+    const lost = new Set(messageIds);
+    for (const id of lost) this.#options.leases.drop(id);
+    const stopped = new Set<string>();
+    for (const item of this.#sending.values()) if (lost.has(item.messageId)) stopped.add(streamOf(item));
+    const held: MessageId[] = [];
+    this.#waiting = this.#waiting.filter((item) => {
+      if (!lost.has(item.messageId)) return true;
+      stopped.add(streamOf(item));
+      held.push(item.messageId);
+      return false;
+    });
+    this.#giveBackWaiting(stopped);
+    return held;
+  }
+
+  stopTaking(): void {
+    this.#taking = false;
+    this.#stopWaiting.abort();
+    this.#release(this.#waiting.splice(0));
+  }
+
+  abandon(): void {
+    this.#stop.abort();
+    this.#release([...this.#sending.values()]);
+    this.#sending.clear();
+  }
+
+  async whenIdle(): Promise<void> {
+    await this.#pumping;
+  }
+
+  async #pump(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      const batch = this.#waiting.splice(0, this.#options.batchSize);
+      this.#sending = new Map(batch.map((item) => [item.messageId, item]));
+      await this.#send();
+      this.#sending.clear();
+      if (this.wantsMore()) this.#options.onRoom();
+    }
+    // In the same turn as the look at what waits: what is added a moment later has to find that nobody pumps.
+    this.#isPumping = false;
+  }
+
+  async #send(): Promise<void> {
+    const { connection, logger, onReachable } = this.#options;
+    for (let waitMs = firstWaitMs; ; waitMs = Math.min(waitMs * 2, longestWaitMs)) {
+      const items = this.#takeSafe();
+      if (items.length === 0) return;
+      try {
+        const outcomes = await connection.send(items.map(toTransportMessage), this.#stop.signal);
+        if (waitMs > firstWaitMs) onReachable(true);
+        this.#settle(items, outcomes);
+        return;
+      } catch (error) {
+        if (waitMs === firstWaitMs) {
+          logger.warn(outageFacts(error), 'The transport cannot be reached; what is to be sent waits');
+          onReachable(false);
+        }
+        // Kept, with its leases renewed, and sent again as it is: nobody may overtake it meanwhile.
+        await untilReady(connection, this.#stopWaiting.signal, waitMs);
+        if (!this.#taking) {
+          this.#release([...this.#sending.values()]);
+          return;
+        }
+      }
+    }
+  }
+
+  /** Behind one whose lease may have ended nothing of its stream is sent: it would overtake it. */
+  #takeSafe(): readonly WorkItem[] {
+    const stopped = new Set<string>();
+    const safe: WorkItem[] = [];
+    const behind: WorkItem[] = [];
+    for (const item of this.#sending.values()) {
+      if (stopped.has(streamOf(item))) behind.push(item);
+      else if (this.#options.leases.isSafe(item.messageId)) safe.push(item);
+      else stopped.add(streamOf(item));
+    }
+    this.#release(behind);
+    this.#giveBackWaiting(stopped);
+    return safe;
+  }
+
+  #giveBackWaiting(streams: ReadonlySet<string>): void {
+    if (streams.size === 0) return;
+    const behind = this.#waiting.filter((item) => streams.has(streamOf(item)));
+    this.#waiting = this.#waiting.filter((item) => !streams.has(streamOf(item)));
+    this.#release(behind);
+  }
+
+  #settle(items: readonly WorkItem[], outcomes: readonly SendOutcome[]): void {
+    const { leases, failureOf, report } = this.#options;
+    const completed: MessageId[] = [];
+    const failures: MessageFailure[] = [];
+    const stopped = new Set<string>();
+    const heldBack: WorkItem[] = [];
+    for (const [i, item] of items.entries()) {
+      if (!this.#sending.has(item.messageId)) continue; // abandoned, and given back
+      const outcome: SendOutcome = outcomes[i] ?? { kind: 'held-back' };
+      if (outcome.kind === 'sent') completed.push(item.messageId);
+      else if (outcome.kind === 'failed')
+        failures.push(failureOf(item, outcome.error, outcome.final ?? false));
+      else if (outcome.kind === 'held-back') heldBack.push(item);
+      if (outcome.kind !== 'held-back') leases.drop(item.messageId);
+      if (outcome.kind === 'failed' || outcome.kind === 'held-back') stopped.add(streamOf(item));
+    }
+    if (completed.length > 0) {
+      const status = MessageProcessingStatus.Published;
+      report({ outboxCompletions: completed.map((messageId) => ({ messageId, status })) });
+    }
+    for (const failure of failures) report({ outboxFailures: [failure] });
+    this.#release(heldBack);
+    this.#giveBackWaiting(stopped);
+  }
+
+  #release(items: readonly WorkItem[]): void {
+    if (items.length === 0) return;
+    for (const { messageId } of items) {
+      this.#options.leases.drop(messageId);
+      this.#sending.delete(messageId);
+    }
+    this.#options.report({ outboxCompletions: items.map(({ messageId }) => ({ messageId, status: 0 })) });
+  }
+}
+
+const streamOf = (item: WorkItem) => item.streamId ?? item.messageId;
+
+function toTransportMessage(item: WorkItem): TransportMessage {
+  return {
+    messageId: item.messageId,
+    address: item.destination,
+    type: item.eventType,
+    payload: item.eventData,
+    metadata: item.metadata,
+    scope: item.scope,
+    streamId: item.streamId,
+  };
+}
+
+/** A transport that says at once that it is ready, and then fails again, must not be asked in a tight loop. */
+async function untilReady(
+  connection: TransportConnection,
+  signal: AbortSignal,
+  waitMs: number,
+): Promise<void> {
+  await pause(waitMs, undefined, { signal }).catch(() => {});
+  await connection.ready(signal).catch(() => {});
+}

@@ -1,0 +1,154 @@
+// One open transaction of a receptor, as the watch and the receptor's runner see it.
+// In: the transaction, of the pool or of a library. Out: whether PostgreSQL still answers over its connection; its end, when
+// it is given up. Called by the watch. It never looks at other connections, and never decides that this one is silent.
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Queryable } from '../../database/index.js';
+import type { WhizbangError } from '../../errors.js';
+import { asQueryable } from '../../transactions/index.js';
+import { brokenError } from './broken-connections.js';
+import { hasBroken } from './has-broken.js';
+import { OpenTransaction } from './open-transaction.js';
+import { StatementsUnderWay, wordOfServer } from './statements-under-way.js';
+
+export class WatchedTransaction {
+  readonly openedAt = performance.now();
+  /** The connection was found broken when the work had failed. */
+  broken: WhizbangError | undefined;
+  /** Rejects when it is given up. */
+  readonly givenUp: Promise<never>;
+  readonly #over = new AbortController();
+  readonly #given: AbortSignal | undefined;
+  readonly #onAbort = () => this.#over.abort(this.#given?.reason);
+  #reject: (error: unknown) => void = () => {};
+  #error: WhizbangError | undefined;
+  #isOpen = true;
+  #isOurs = false;
+  #pid: string | undefined;
+  #db: Queryable | undefined;
+  #underWay = new StatementsUnderWay();
+  #byteCount: () => number | undefined = () => undefined;
+  #probe: Probe | undefined;
+
+  constructor(signal: AbortSignal | undefined) {
+    this.givenUp = new Promise((_, reject) => {
+      this.#reject = reject;
+    });
+    this.givenUp.catch(() => {}); // perhaps nobody waits any more
+    this.#given = signal;
+    signal?.addEventListener('abort', this.#onAbort, { once: true });
+    if (signal?.aborted) this.#onAbort();
+  }
+
+  /** Aborted when the given one is, and when the transaction is given up. */
+  get signal(): AbortSignal {
+    return this.#over.signal;
+  }
+
+  get isOpen(): boolean {
+    return this.#isOpen;
+  }
+
+  get hasBegun(): boolean {
+    return this.#db !== undefined;
+  }
+
+  get pid(): string | undefined {
+    return this.#pid;
+  }
+
+  /** For our own statements in it. */
+  get db(): Queryable {
+    return this.#db as Queryable;
+  }
+
+  /** Whether a statement is known to be under way. Those that a receptor gives to its library are not known. */
+  get hasStatement(): boolean {
+    return !this.#underWay.isEmpty;
+  }
+
+  /** What has gone through its connection. Undefined: it is not known. */
+  get byteCount(): number | undefined {
+    return this.#byteCount();
+  }
+
+  /** `introduce` says the first statement in a transaction of a library, and gives the id of its session. */
+  async begin(tx: unknown, introduce: (db: Queryable) => Promise<string | undefined>): Promise<void> {
+    this.refuseGivenUp();
+    if (tx instanceof OpenTransaction) {
+      this.#isOurs = true;
+      this.#underWay = tx.underWay;
+      this.#byteCount = () => tx.byteCount;
+      this.#pid = tx.pid;
+      this.#db = tx;
+      return;
+    }
+    const underWay = new StatementsUnderWay();
+    const db = asQueryable(tx);
+    this.#pid = await introduce(db);
+    this.broken = undefined;
+    // It may be the second: whoever began it has given up the first. What was asked in that one says nothing of this one.
+    if (this.#probe !== undefined) this.#probe.isAnswered = true;
+    this.#underWay = underWay;
+    this.#db = { query: (text, values) => underWay.add(db.query(text, values)) };
+  }
+
+  /**
+   * Whether PostgreSQL says anything over this connection in time. A statement under way is the question itself: another one
+   * would only queue behind it. So is a question that is still open.
+   */
+  async answersWithin(milliseconds: number): Promise<boolean> {
+    if (this.#probe === undefined || this.#probe.isAnswered) {
+      this.#probe = new Probe(this.#underWay.nextAnswer ?? this.db.query('select 1'));
+    }
+    const probe = this.#probe;
+    const timer = new AbortController();
+    const timeUp = pause(milliseconds, undefined, { signal: timer.signal, ref: false }).catch(() => {});
+    await Promise.race([probe.answered, timeUp]);
+    timer.abort();
+    return probe.isAnswered;
+  }
+
+  /** The last question was answered meanwhile: the event loop was blocked, perhaps, when its time was up. */
+  get wasAnswered(): boolean {
+    return this.#probe?.isAnswered === true;
+  }
+
+  /** Rejects with CONNECTION_LOST when the work has failed because its connection broke. (Ours is asked by its rollback.) */
+  async orBroken<T>(work: Promise<T>, answerMs: number): Promise<T> {
+    try {
+      return await work;
+    } catch (error) {
+      if (this.#isOurs || !(await hasBroken(this.db, error, answerMs))) throw error;
+      this.broken = brokenError(error);
+      throw this.broken;
+    }
+  }
+
+  /** Nobody waits for it any longer. */
+  giveUp(error: WhizbangError): void {
+    this.#error = error;
+    this.#over.abort(error);
+    this.#reject(error);
+  }
+
+  /** What goes on in it all the same must not commit: the message may run again by now. */
+  refuseGivenUp(): void {
+    if (this.#error !== undefined) throw this.#error;
+  }
+
+  close(): void {
+    this.#isOpen = false;
+    this.#given?.removeEventListener('abort', this.#onAbort);
+  }
+}
+
+class Probe {
+  isAnswered = false;
+  readonly answered: Promise<void>;
+
+  constructor(answer: Promise<unknown>) {
+    this.answered = wordOfServer(answer).then(() => {
+      this.isAnswered = true;
+    });
+  }
+}
