@@ -9,7 +9,7 @@ import {
   assemble,
   type Parts,
   type Readiness,
-  sayGoodbye,
+  flushAndDeregister,
   type WhizbangEvents,
   type WhizbangOptions,
   Workers,
@@ -165,7 +165,7 @@ export class Whizbang<Tx = Queryable> extends Dispatcher implements AsyncDisposa
     if (this.#running.workers !== undefined) await this.#running.workers.stop(left / 1000);
     else
       await beforeDeadline(
-        sayGoodbye({ sending, coordinator, logger }),
+        flushAndDeregister({ sending, coordinator, logger }),
         performance.now() + Math.max(left, lastWordsMs),
       );
     this.#running.isStopped = true;

@@ -127,25 +127,3 @@ function noClient(pool: ConnectionPool, error: unknown): WhizbangError {
     cause: error,
   });
 }
-
-/** `"name"`, for a name that PostgreSQL would keep as it is. */
-export function quoteSchema(schema: string): string {
-  const fault = faultOf(schema);
-  if (fault !== undefined) {
-    throw new WhizbangError('INVALID_OPTION', {
-      message: `The schema name ${JSON.stringify(schema)} ${fault}.`,
-      hint: 'Use the name of a schema as PostgreSQL stores it, without quotes, for example "messaging".',
-      details: { option: 'schema', value: schema },
-    });
-  }
-  return `"${schema.replaceAll('"', '""')}"`;
-}
-
-function faultOf(schema: string): string | undefined {
-  if (typeof schema !== 'string') return 'is not a string';
-  if (schema === '') return 'is empty';
-  if (schema.includes('\0')) return 'contains a zero character';
-  if (Buffer.byteLength(schema) > 63) return 'is longer than 63 bytes, so PostgreSQL would cut it';
-  if (schema.startsWith('pg_') || schema === 'information_schema') return 'is reserved by PostgreSQL';
-  return undefined;
-}

@@ -10,11 +10,10 @@ export {
   type ListenClient,
   type PooledClient,
   type Queryable,
-  quoteSchema,
   withPooledClient,
 } from './connection.js';
-export { refuseConnectionString } from './connection-string.js';
 export { codeOf, fromDatabaseError, type ServerError, serverErrorOf } from './database-error.js';
+export { quoteSchema, refuseConnectionString } from './names.js';
 export { type Database, type DatabaseOptions, openDatabase } from './open-database.js';
 export { answerWithin } from './patience.js';
 export { retrying } from './retry.js';

@@ -3,8 +3,8 @@ import { describeError } from '../describe-error.js';
 import type { Logger } from '../logger.js';
 import type { WorkCoordinatorStrategy } from '../strategies/index.js';
 
-/** The last words of an instance: what was sent is stored, and what it held is free for others. */
-export async function sayGoodbye(parts: {
+/** The end of an instance: stores what was sent, and frees what it held for others. */
+export async function flushAndDeregister(parts: {
   readonly sending: WorkCoordinatorStrategy;
   readonly coordinator: WorkCoordinator;
   readonly logger: Logger;

@@ -2,6 +2,6 @@
 
 export { assemble, type Parts } from './assemble.js';
 export { type MessageNotice, type Readiness, WhizbangEmitter, type WhizbangEvents } from './events.js';
-export { sayGoodbye } from './flush-and-deregister.js';
+export { flushAndDeregister } from './flush-and-deregister.js';
 export { otherOptions, type WhizbangOptions } from './whizbang-options.js';
 export { Workers, type WorkersOptions } from './workers.js';

@@ -32,7 +32,7 @@ import {
   WorkLoop,
 } from '../work/index.js';
 import type { WhizbangEmitter } from './events.js';
-import { sayGoodbye } from './flush-and-deregister.js';
+import { flushAndDeregister } from './flush-and-deregister.js';
 import { joinService } from './join-service.js';
 
 export interface WorkersOptions<Tx> {
@@ -222,7 +222,7 @@ export class Workers<Tx> {
     // One time for all of it, but a full one: a receptor that computes may have kept the event loop until now.
     const end = orSoon(lastWordsMs);
     await before(end, this.#listener?.close());
-    if (!(await before(end, this.#sayGoodbye()))) {
+    if (!(await before(end, this.#reportAndDeregister()))) {
       logger.warn({}, 'PostgreSQL did not take the last reports; the leases run out instead');
     }
     await before(end, connection.close());
@@ -230,7 +230,7 @@ export class Workers<Tx> {
     if (!isFinished) await before(end, coordinator.deregister());
   }
 
-  async #sayGoodbye(): Promise<void> {
+  async #reportAndDeregister(): Promise<void> {
     const { reports, logger } = this.#options;
     await this.#loop.stop();
     await reports.dispose().catch((error: unknown) => {
@@ -239,7 +239,7 @@ export class Workers<Tx> {
         'The last reports could not be made; their leases run out instead',
       );
     });
-    await sayGoodbye(this.#options);
+    await flushAndDeregister(this.#options);
   }
 
   #queue(unit: WorkUnit) {

@@ -17,14 +17,14 @@ export { WorkLoop, type WorkLoopOptions } from './loop/work-loop.js';
 export { DeliveryIntake, type DeliveryIntakeOptions } from './publish/delivery-intake.js';
 export { PublisherWorker, type PublisherWorkerOptions } from './publish/publisher-worker.js';
 export { Capacity } from './streams/capacity.js';
-export {
-  type ItemOutcome,
-  type OrderedItem,
-  OrderedStreamProcessor,
-  type OrderedStreamProcessorOptions,
-  type RunTogether,
-  type StartedItem,
-} from './streams/ordered-stream-processor.js';
+export type { OrderedItem } from './streams/held-streams.js';
+export { OrderedStreamProcessor } from './streams/ordered-stream-processor.js';
+export type {
+  ItemOutcome,
+  OrderedStreamProcessorOptions,
+  RunTogether,
+  StartedItem,
+} from './streams/processor-options.js';
 export { poolTransaction } from './transaction/pool-transaction.js';
 export {
   answerMsOf,

@@ -6,7 +6,8 @@ import type { WorkUnit } from '../../strategies/index.js';
 import type { Lane } from '../lane.js';
 import type { LeaseClock } from '../leases/lease-clock.js';
 import type { Capacity } from '../streams/capacity.js';
-import { type ItemOutcome, OrderedStreamProcessor } from '../streams/ordered-stream-processor.js';
+import { OrderedStreamProcessor } from '../streams/ordered-stream-processor.js';
+import type { ItemOutcome } from '../streams/processor-options.js';
 import { UnbrokenStreams } from '../streams/unbroken-streams.js';
 import type { ReceptorRunner } from './receptor-runner.js';
 

@@ -1,6 +1,6 @@
 import { WhizbangError } from '../../errors.js';
 import type { Receptor } from '../../receptors/index.js';
-import type { ItemOutcome } from '../streams/item-outcome.js';
+import type { ItemOutcome } from '../streams/processor-options.js';
 
 /** Why a message was not handled, with the receptor whose retry policy decides what comes next. */
 export class ReceptorError<Tx> {

@@ -16,7 +16,7 @@ import type { Receptor } from '../../receptors/index.js';
 import type { QueuedUnit, WorkUnit } from '../../strategies/index.js';
 import { isLeaseLost } from '../leases/lease-lost.js';
 import { unreadableError } from '../publish/unreadable.js';
-import type { ItemOutcome, StartedItem } from '../streams/ordered-stream-processor.js';
+import type { ItemOutcome, StartedItem } from '../streams/processor-options.js';
 import { BrokenConnections, isBrokenConnection, isNoConnection } from '../transaction/broken-connections.js';
 import type { RunWatched } from '../transaction/transaction-watch.js';
 import { failed, interruptedTooOften } from './receptor-error.js';

@@ -8,15 +8,13 @@ import type { MessageId } from '../../message.js';
 import { orderedStreamProcessorOptions, resolveOptions } from '../../options.js';
 import { handedOutAgain, leaseLost } from '../leases/lease-lost.js';
 import { type Held, HeldStreams, type OrderedItem } from './held-streams.js';
-import type { ItemOutcome } from './item-outcome.js';
-import type { OrderedStreamProcessorOptions } from './ordered-stream-processor-options.js';
 import { type Batch, leave, OutcomeNotices } from './outcome-notices.js';
-import type { RunTogether, StartedItem } from './run-together.js';
-
-export type { OrderedItem } from './held-streams.js';
-export type { ItemOutcome } from './item-outcome.js';
-export type { OrderedStreamProcessorOptions } from './ordered-stream-processor-options.js';
-export type { RunTogether, StartedItem } from './run-together.js';
+import type {
+  ItemOutcome,
+  OrderedStreamProcessorOptions,
+  RunTogether,
+  StartedItem,
+} from './processor-options.js';
 
 /** Runs items side by side, those of one stream one at a time and in order. */
 export class OrderedStreamProcessor<Item extends OrderedItem> {

@@ -3,7 +3,7 @@
 // Called by the OrderedStreamProcessor. What a callback throws stops nothing.
 import { consoleLogger } from '../../logger.js';
 import type { Held, OrderedItem } from './held-streams.js';
-import type { ItemOutcome } from './item-outcome.js';
+import type { ItemOutcome } from './processor-options.js';
 
 /** What one call of `process` waits for. */
 export interface Batch {

@@ -5,8 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Queryable } from '../../database/index.js';
 import type { WhizbangError } from '../../errors.js';
 import { asQueryable } from '../../transactions/index.js';
-import { brokenError } from './broken-connections.js';
-import { hasBroken } from './has-broken.js';
+import { brokenError, hasBroken } from './broken-connections.js';
 import { OpenTransaction } from './open-transaction.js';
 import { StatementsUnderWay, wordOfServer } from './statements-under-way.js';
 

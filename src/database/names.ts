@@ -1,0 +1,37 @@
+// How a database and a schema are named: what users write, checked before PostgreSQL sees it.
+import { WhizbangError } from '../errors.js';
+
+/**
+ * pg makes something of any text: it would look for a host called "base" and say that it is not there. The text itself
+ * may hold a password, and is not in the error.
+ */
+export function refuseConnectionString(owner: string, option: string, value: unknown): void {
+  if (typeof value === 'string' && /^(postgres(ql)?:\/\/|socket:|\/)/i.test(value)) return;
+  throw new WhizbangError('INVALID_OPTION', {
+    message: `${owner}: ${option} is ${typeof value === 'string' ? 'not a URL of PostgreSQL' : `of type ${typeof value}`}.`,
+    hint: 'Write postgres://user@host:5432/database, with special characters of the password percent-encoded.',
+    details: { option },
+  });
+}
+
+/** `"name"`, for a name that PostgreSQL would keep as it is. */
+export function quoteSchema(schema: string): string {
+  const fault = faultOf(schema);
+  if (fault !== undefined) {
+    throw new WhizbangError('INVALID_OPTION', {
+      message: `The schema name ${JSON.stringify(schema)} ${fault}.`,
+      hint: 'Use the name of a schema as PostgreSQL stores it, without quotes, for example "messaging".',
+      details: { option: 'schema', value: schema },
+    });
+  }
+  return `"${schema.replaceAll('"', '""')}"`;
+}
+
+function faultOf(schema: string): string | undefined {
+  if (typeof schema !== 'string') return 'is not a string';
+  if (schema === '') return 'is empty';
+  if (schema.includes('\0')) return 'contains a zero character';
+  if (Buffer.byteLength(schema) > 63) return 'is longer than 63 bytes, so PostgreSQL would cut it';
+  if (schema.startsWith('pg_') || schema === 'information_schema') return 'is reserved by PostgreSQL';
+  return undefined;
+}
