@@ -7,9 +7,9 @@ import { Dispatcher, MessageScope } from './dispatch/index.js';
 import { WhizbangError } from './errors.js';
 import {
   assemble,
+  flushAndDeregister,
   type Parts,
   type Readiness,
-  flushAndDeregister,
   type WhizbangEvents,
   type WhizbangOptions,
   Workers,

@@ -1,7 +1,26 @@
-// The only door to PostgreSQL for work: one request, one call of process_work_batch, one batch.
+// The only door to PostgreSQL for work: one request, one call of process_work_batch, one batch. Beside it, the insert that
+// sends in a transaction of the user's, and one function for each other function in sql/functions that is called from here.
 // In: what to store, complete, fail, renew and how much to hand out. Out: the work that is now leased to the caller.
 // Called by strategies and workers, or by a program directly. It holds no queue and no timer, never begins
 // a transaction, and never sends a call twice unless the server or the connection says that nothing happened.
 
+export {
+  type AskedToSleep,
+  canWrite,
+  channelOf,
+  countInterruption,
+  doneReceptors,
+  fallAsleep,
+  joinService,
+  listenTo,
+  schemasOutOfReach,
+  spoilTransaction,
+  subscribe,
+  type TransferRow,
+  transfer,
+  transferEach,
+  wakeUp,
+} from './functions.js';
+export { outboxInsert, transactionalInsert } from './insert-statement.js';
 export type { Instance, WorkBatchRequest } from './request.js';
 export { type CoordinatorOptions, WorkCoordinator } from './work-coordinator.js';

@@ -108,13 +108,6 @@ function handsOut({ maxOutboxItems, maxInboxItems, maxPerspectiveItems }: WorkBa
   return maxOutboxItems !== 0 || maxInboxItems !== 0 || maxPerspectiveItems !== 0;
 }
 
-export function encodeDeregister(schema: string, instanceId: string): Statement {
-  return {
-    text: `select ${schema}.deregister_instance(p_instance_id => $1::uuid)::text as released`,
-    values: [instanceId],
-  };
-}
-
 /** Text for what drivers, or a user's type parsers, read in more than one way. A cast takes 3 µs, a column 2. */
 const itemColumns = `source, message_id, stream_id, partition_number::text, destination, event_type, event_data::text,
   metadata::text, scope::text, status::text, flags::text, attempts::text, sequence_order::text,
@@ -141,10 +134,6 @@ export function decodeBatch(rows: readonly unknown[]): WorkBatch {
   }
   const batch = { outbox: items.outbox, inbox: items.inbox, perspectives: items.perspective, leaseLost };
   return { ...batch, ...(looksAgain && { looksAgain }) };
-}
-
-export function decodeDeregister(rows: readonly unknown[]): number {
-  return Number((rows as readonly Row[])[0]?.released);
 }
 
 function decodeItem(source: WorkSource, row: Row): WorkItem {

@@ -18,15 +18,9 @@ import {
   refuseUnknownKeys,
   resolveOptions,
 } from '../options.js';
+import { deregisterInstance } from './functions.js';
 import type { Instance, WorkBatchRequest } from './request.js';
-import {
-  decodeBatch,
-  decodeDeregister,
-  encodeCall,
-  encodeDeregister,
-  requestParts,
-  type Statement,
-} from './wire.js';
+import { decodeBatch, encodeCall, requestParts, type Statement } from './wire.js';
 
 /** Of a coordinator: its database, who it is, and numbers that go with every call. */
 export type CoordinatorOptions = (
@@ -71,7 +65,8 @@ export class WorkCoordinator {
    * handed out counts only once that is committed.
    */
   async processWorkBatch(request: WorkBatchRequest = {}, transaction?: Queryable): Promise<WorkBatch> {
-    return decodeBatch(await this.#run(this.#encode(request), transaction));
+    const { text, values } = this.#encode(request);
+    return decodeBatch(await this.#run(async (db) => (await db.query(text, values)).rows, transaction));
   }
 
   #encode(request: WorkBatchRequest): Statement {
@@ -87,13 +82,11 @@ export class WorkCoordinator {
 
   /** A clean goodbye: frees what this instance holds, at once. Returns how many streams were released. */
   async deregister(transaction?: Queryable): Promise<number> {
-    const statement = encodeDeregister(this.#schema, this.instance.instanceId);
-    return decodeDeregister(await this.#run(statement, transaction));
+    return this.#run((db) => deregisterInstance(db, this.#schema, this.instance.instanceId), transaction);
   }
 
-  async #run({ text, values }: Statement, transaction?: Queryable): Promise<readonly unknown[]> {
+  async #run<T>(query: (db: Queryable) => Promise<T>, transaction?: Queryable): Promise<T> {
     const callers = transaction ?? this.#source.client;
-    const query = async (db: Queryable) => (await db.query(text, values)).rows;
     if (callers === undefined) {
       const pool = this.#source.pool as ConnectionPool;
       const { callTimeoutSeconds } = this.#options;

@@ -17,3 +17,12 @@ export { quoteSchema, refuseConnectionString } from './names.js';
 export { type Database, type DatabaseOptions, openDatabase } from './open-database.js';
 export { answerWithin } from './patience.js';
 export { retrying } from './retry.js';
+export {
+  beginStatement,
+  lookAtSessions,
+  openingStatement,
+  pidOf,
+  type SessionState,
+  type Sessions,
+  signOfLife,
+} from './session.js';

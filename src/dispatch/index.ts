@@ -10,7 +10,6 @@ export {
   type Invoker,
   type OutboxWriter,
 } from './dispatcher.js';
-export { type InsertStatement, transactionalInsert, transactionalSend } from './insert-statement.js';
 export { MessageScope } from './message-scope.js';
 export { storeAtOnce, storeInTime, storeInTransaction, untilStopped } from './outbox-writers.js';
 export type {

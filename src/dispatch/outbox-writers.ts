@@ -1,15 +1,13 @@
-import type { WorkCoordinator } from '../coordinator/index.js';
-import { fromDatabaseError } from '../database/index.js';
+import { outboxInsert, type WorkCoordinator } from '../coordinator/index.js';
 import { WhizbangError } from '../errors.js';
 import type { NewOutboxMessage } from '../message.js';
 import type { WorkCoordinatorStrategy } from '../strategies/index.js';
 import { asQueryable } from '../transactions/index.js';
 import type { OutboxWriter } from './dispatcher.js';
-import { transactionalInsert, transactionalSend } from './insert-statement.js';
 
 /** Stores in the user's transaction: as a plain insert would, or by the function of the call where a version has to hold. */
 export function storeInTransaction(coordinator: WorkCoordinator, schema: string, sendsDirectly: boolean) {
-  const insert = sendsDirectly ? transactionalSend(schema) : transactionalInsert(schema);
+  const insert = outboxInsert(schema, sendsDirectly);
   return async (messages: readonly NewOutboxMessage[], tx: unknown): Promise<void> => {
     const db = asQueryable(tx);
     if (messages.some(({ expectedVersion }) => expectedVersion !== undefined)) {
@@ -17,10 +15,7 @@ export function storeInTransaction(coordinator: WorkCoordinator, schema: string,
       await coordinator.processWorkBatch({ newOutboxMessages: messages, ...room }, db);
       return;
     }
-    const { text, values } = insert(messages);
-    await db.query(text, values).catch((error: unknown) => {
-      throw fromDatabaseError(error);
-    });
+    await insert(db, messages);
   };
 }
 

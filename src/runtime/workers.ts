@@ -3,8 +3,8 @@
 // Called by Whizbang.start and Whizbang.stop. The order of stopping is the point: stop receiving, finish or give back
 // what runs, say so to the database, release the leases, close.
 
-import type { WorkCoordinator } from '../coordinator/index.js';
-import type { ConnectionPool, ListenClient } from '../database/index.js';
+import { joinService, type WorkCoordinator } from '../coordinator/index.js';
+import { type ConnectionPool, type ListenClient, withPooledClient } from '../database/index.js';
 import { beforeDeadline } from '../deadline.js';
 import { describeError } from '../describe-error.js';
 import type { Dispatcher, OutboxWriter } from '../dispatch/index.js';
@@ -33,7 +33,6 @@ import {
 } from '../work/index.js';
 import type { WhizbangEmitter } from './events.js';
 import { flushAndDeregister } from './flush-and-deregister.js';
-import { joinService } from './join-service.js';
 
 export interface WorkersOptions<Tx> {
   readonly service: string;
@@ -69,6 +68,8 @@ export interface WorkersOptions<Tx> {
 const fewestInterruptions = 3;
 /** Held however slowly it is handled, where `prefetch` allows. */
 const usualPrefetch = 100;
+/** To join a service: it waits for others who join at this moment, and for nobody else. */
+const joinMs = 10_000;
 const noRoom = { outbox: 0, inbox: 0, spareOutbox: 0, spareInbox: 0 };
 /** When the time to stop is over: for the receiver, and for those that were aborted, to end by themselves. */
 const abortedMs = 1_000;
@@ -178,9 +179,11 @@ export class Workers<Tx> {
   /** Fails when the database refuses the first call, so that a wrong set-up is seen at once. */
   async start(): Promise<void> {
     const { reports, coordinator, connection, registry, service, prefetch, events } = this.#options;
+    const { pool, schema } = this.#options;
+    const { instance } = coordinator;
     // Registered before it subscribes: the subscriptions of an instance that nobody knows are swept away.
     await coordinator.processWorkBatch({ maxOutboxItems: 0, maxInboxItems: 0, maxPerspectiveItems: 0 });
-    await joinService(this.#options);
+    await withPooledClient(pool, (db) => joinService(db, schema, instance.instanceId), joinMs);
     // Before anything is handed out: what waits in the outbox for this very service would find nobody.
     if (!registry.isEmpty) {
       const subscription = { addresses: registry.addresses(service), prefetch };

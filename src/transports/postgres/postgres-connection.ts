@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import { canWrite, schemasOutOfReach, subscribe } from '../../coordinator/index.js';
 import { type Queryable, quoteSchema, withPooledClient } from '../../database/index.js';
 import { WhizbangError } from '../../errors.js';
 import type {
@@ -12,13 +13,6 @@ import type {
 import { answerMs, isOutage, type Transfers, transferAll, transfersOver, unavailable } from './transfer.js';
 
 const longestPauseMs = 2_000;
-
-const outOfReach = `
-  select coalesce(json_agg(n.nspname order by n.nspname), '[]')::text as schemas
-  from pg_proc p
-  join pg_namespace n on n.oid = p.pronamespace
-  where p.proname = 'wh_receive' and p.prosecdef
-    and not (has_schema_privilege(n.oid, 'usage') and has_function_privilege(p.oid, 'execute'))`;
 
 export class PostgresConnection implements TransportConnection {
   readonly #host: TransportHost;
@@ -40,8 +34,7 @@ export class PostgresConnection implements TransportConnection {
    * passed over without an error: a forgotten grant has to be seen.
    */
   async greet(): Promise<void> {
-    const [row] = await this.#query(outOfReach);
-    const schemas = JSON.parse((row as { schemas: string }).schemas) as readonly string[];
+    const schemas = await this.#ask(schemasOutOfReach);
     if (schemas.length === 0) return;
     this.#host.logger.warn(
       { schemas },
@@ -74,13 +67,8 @@ export class PostgresConnection implements TransportConnection {
   /** Nothing is delivered from here: what is sent to the addresses is put into the service's inbox by its senders. */
   async receive({ addresses }: Subscription): Promise<Receiver> {
     this.#closed.signal.throwIfAborted();
-    const values = [this.#host.instance.instanceId, JSON.stringify(addresses)];
-    await this.#query(
-      `select ${this.#schema}.wh_subscribe(
-         p_instance_id => $1::uuid,
-         p_addresses => array(select jsonb_array_elements_text($2::text::jsonb)))`,
-      values,
-    );
+    const { instanceId } = this.#host.instance;
+    await this.#ask((db) => subscribe(db, this.#schema, instanceId, addresses));
     return { stop: async () => {} };
   }
 
@@ -96,8 +84,7 @@ export class PostgresConnection implements TransportConnection {
 
   async #canWrite(): Promise<boolean> {
     try {
-      const [row] = await this.#query(`select current_setting('transaction_read_only') as read_only`);
-      return (row as { read_only: string }).read_only === 'off';
+      return await this.#ask(canWrite);
     } catch {
       return false;
     }
@@ -111,9 +98,8 @@ export class PostgresConnection implements TransportConnection {
     await Promise.allSettled(this.#sending);
   }
 
-  async #query(text: string, values: unknown[] = []): Promise<readonly unknown[]> {
-    const query = async (db: Queryable) => (await db.query(text, values)).rows;
-    return withPooledClient(this.#host.pool, query, answerMs).catch((error: unknown) => {
+  async #ask<T>(question: (db: Queryable) => Promise<T>): Promise<T> {
+    return withPooledClient(this.#host.pool, question, answerMs).catch((error: unknown) => {
       throw isOutage(error) ? unavailable(error) : error;
     });
   }

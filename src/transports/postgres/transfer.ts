@@ -1,4 +1,4 @@
-import type { Instance } from '../../coordinator/index.js';
+import { type Instance, type TransferRow, transfer, transferEach } from '../../coordinator/index.js';
 import {
   type ConnectionPool,
   codeOf,
@@ -24,34 +24,18 @@ export interface Transfers {
 }
 
 export function transfersOver(pool: ConnectionPool, schema: string, instance: Instance): Transfers {
-  const { instanceId, serviceName, hostName, processId } = instance;
-  const over =
-    (name: string, columns: string): Transfer =>
-    async (messageIds) => {
-      const text = `
-        select message_id::text, ${columns}
-        from ${schema}.${name}(
-          p_instance_id => $1::uuid, p_service_name => $2::text, p_host_name => $3::text, p_process_id => $4::int,
-          p_message_ids => $5::text::uuid[])`;
-      const values = [instanceId, serviceName, hostName, processId, `{${messageIds.join(',')}}`];
-      const query = async (db: Queryable) => (await db.query(text, values)).rows;
-      const call = () => withPooledClient(pool, query, answerMs);
-      const rows = await retrying(call, { maxRetries: 3, retryDelayMs: 25 });
-      return new Map((rows as readonly Row[]).map((row) => [row.message_id, outcomeOf(row)]));
-    };
+  const outcomesOf = async (question: (db: Queryable) => Promise<readonly TransferRow[]>) => {
+    const call = () => withPooledClient(pool, question, answerMs);
+    const rows = await retrying(call, { maxRetries: 3, retryDelayMs: 25 });
+    return new Map(rows.map((row) => [row.message_id, outcomeOf(row)]));
+  };
   return {
-    together: over('wh_transfer', `case when settled then 'settled' else 'lost' end as outcome`),
-    apart: over('wh_transfer_each', 'outcome, error'),
+    together: (messageIds) => outcomesOf((db) => transfer(db, schema, instance, messageIds)),
+    apart: (messageIds) => outcomesOf((db) => transferEach(db, schema, instance, messageIds)),
   };
 }
 
-interface Row {
-  readonly message_id: MessageId;
-  readonly outcome: 'settled' | 'lost' | 'failed' | 'held-back';
-  readonly error?: string | null;
-}
-
-function outcomeOf({ outcome, error }: Row): SendOutcome {
+function outcomeOf({ outcome, error }: TransferRow): SendOutcome {
   if (outcome === 'lost') return { kind: 'settled', lost: true };
   if (outcome !== 'failed') return { kind: outcome };
   const { schema, sqlstate, message } = JSON.parse(error as string) as Record<string, string>;

@@ -1,4 +1,5 @@
-import { type ConnectionPool, withPooledClient } from '../../database/index.js';
+import { countInterruption, doneReceptors } from '../../coordinator/index.js';
+import { type ConnectionPool, type Queryable, withPooledClient } from '../../database/index.js';
 import type { MessageId } from '../../message.js';
 
 /** What PostgreSQL knows of a message beyond its row: who has handled it, and how often it was interrupted. */
@@ -15,24 +16,16 @@ export class ReceptorRecords {
   }
 
   /** The receptors that need not run again. */
-  async done(messageId: MessageId): Promise<readonly string[]> {
-    const names = await this.#ask(`to_json(${this.#schema}.wh_done_receptors($1::uuid))`, messageId);
-    return JSON.parse(names) as string[];
+  done(messageId: MessageId): Promise<readonly string[]> {
+    return this.#ask((db) => doneReceptors(db, this.#schema, messageId));
   }
 
   /** Whoever had it before died or stalled, and may have been running it. Gives how often that has happened. */
-  async countInterruption(messageId: MessageId): Promise<number> {
-    // Null, and so 0, when somebody else has finished it meanwhile: then its completion is refused.
-    return Number(await this.#ask(`${this.#schema}.wh_count_interruption($1::uuid)`, messageId));
+  countInterruption(messageId: MessageId): Promise<number> {
+    return this.#ask((db) => countInterruption(db, this.#schema, messageId));
   }
 
-  async #ask(expression: string, messageId: MessageId): Promise<string> {
-    const text = `select ${expression}::text as answer`;
-    const { rows } = await withPooledClient(
-      this.#pool,
-      (client) => client.query(text, [messageId]),
-      this.#answerMs,
-    );
-    return (rows[0] as { answer: string }).answer;
+  #ask<T>(question: (db: Queryable) => Promise<T>): Promise<T> {
+    return withPooledClient(this.#pool, question, this.#answerMs);
   }
 }

@@ -2,7 +2,7 @@
 // In: the first, and who brings the next. Out: all their effects, the messages they sent and their completions, or nothing.
 // Called by the receptor runner. It never says what becomes of a message that was not handled.
 
-import type { WorkCoordinator } from '../../coordinator/index.js';
+import { spoilTransaction, type WorkCoordinator } from '../../coordinator/index.js';
 import type { Queryable } from '../../database/index.js';
 import { WhizbangError } from '../../errors.js';
 import type { MessageId, NewOutboxMessage, WorkItem } from '../../message.js';
@@ -121,7 +121,7 @@ export class ReceptorTransaction<Tx> {
     if (lost === undefined) return;
     this.lost = leaseLost.map(({ messageId }) => messageId);
     // So that it cannot be committed, whatever is made of the error below.
-    await db.query(`select 'the lease of this message was lost'::int`).catch(() => {});
+    await spoilTransaction(db);
     throw new WhizbangError('LEASE_LOST', {
       message: `The lease on message ${lost.messageId} was lost while it was handled.`,
       details: { messageId: lost.messageId },

@@ -1,3 +1,4 @@
+import { type AskedToSleep, channelOf, fallAsleep, listenTo, wakeUp } from '../../coordinator/index.js';
 import { answerWithin, type ListenClient } from '../../database/index.js';
 import type { Logger } from '../../logger.js';
 
@@ -19,7 +20,7 @@ export interface ListenerOptions {
  * one keeps it or was told. `busy`: a transaction is open that has stored something and will not notify. `deaf`: there is no
  * connection to hear with.
  */
-export type Sleep = 'awake' | 'asleep' | 'covered' | 'passed' | 'busy' | 'deaf';
+export type Sleep = 'awake' | AskedToSleep | 'deaf';
 
 const answerMs = 5_000;
 const firstReconnectMs = 100;
@@ -62,12 +63,8 @@ export class Listener {
     try {
       client = await connect();
       this.#attend(client);
-      const { rows } = await ask(
-        client,
-        `select ${schema}.wh_channel() as channel, pg_backend_pid()::text as pid`,
-      );
-      const { channel, pid } = rows[0] as { channel: string; pid: string };
-      await ask(client, `listen "${channel.replaceAll('"', '""')}"`);
+      const { channel, pid } = await inTime(channelOf(client, schema));
+      await inTime(listenTo(client, channel));
       if (this.#closed) {
         await client.end().catch(() => {});
         return;
@@ -104,8 +101,7 @@ export class Listener {
     }
     const turnsBefore = this.#turns;
     try {
-      const { rows } = await ask(client, `select ${this.#options.schema}.wh_fall_asleep(${isAble}) as sleep`);
-      const { sleep } = rows[0] as { sleep: Sleep };
+      const sleep = await inTime(fallAsleep(client, this.#options.schema, isAble));
       // The watch was passed to us in the meantime, or let go of, and nobody keeps it.
       const isOutdated = this.#turns > turnsBefore && sleep !== 'passed';
       this.#sleep = isOutdated ? 'busy' : sleep;
@@ -127,7 +123,7 @@ export class Listener {
     this.#sleep = 'awake';
     if (client === undefined || !keptWatch) return;
     this.#turns++;
-    ask(client, `select ${this.#options.schema}.wh_wake_up() as awake`).catch(() => this.#lose(client));
+    inTime(wakeUp(client, this.#options.schema)).catch(() => this.#lose(client));
   }
 
   async close(): Promise<void> {
@@ -180,8 +176,8 @@ export class Listener {
  * These take no time. A connection that has fallen silent would keep the loop waiting, and with it the polling, which is
  * to help out.
  */
-function ask(client: ListenClient, text: string): Promise<{ rows: unknown[] }> {
-  return answerWithin(answerMs, client.query(text));
+function inTime<T>(answer: Promise<T>): Promise<T> {
+  return answerWithin(answerMs, answer);
 }
 
 function messageOf(error: unknown): string {

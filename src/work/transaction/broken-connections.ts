@@ -1,6 +1,6 @@
 // Connections that broke, were never there, or have fallen silent: how that is told from other errors, and how often it
 // costs a message no attempt. Asked by the runner of receptors and by the transactions it watches.
-import { answerWithin, codeOf, type Queryable, serverErrorOf } from '../../database/index.js';
+import { answerWithin, codeOf, type Queryable, serverErrorOf, signOfLife } from '../../database/index.js';
 import { describeError } from '../../describe-error.js';
 import { WhizbangError } from '../../errors.js';
 
@@ -70,7 +70,7 @@ export async function hasBroken(db: Queryable, cause: unknown, answerMs: number)
   const told = tells(cause);
   if (told !== undefined) return told;
   try {
-    await answerWithin(answerMs, db.query('select 1'));
+    await answerWithin(answerMs, signOfLife(db));
     return false;
   } catch (error) {
     // Prisma says that the transaction is over: its own time limit is no fault of the connection.

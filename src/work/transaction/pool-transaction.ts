@@ -1,9 +1,15 @@
-import { answerWithin, type ConnectionPool, type Queryable, withPooledClient } from '../../database/index.js';
+import {
+  answerWithin,
+  beginStatement,
+  type ConnectionPool,
+  pidOf,
+  type Queryable,
+  withPooledClient,
+} from '../../database/index.js';
 import { WhizbangError } from '../../errors.js';
 import { isLeaseLost } from '../leases/lease-lost.js';
 import { brokenError } from './broken-connections.js';
 import { OpenTransaction } from './open-transaction.js';
-import { openingStatement, pidOf } from './session.js';
 import type { RunInTransaction } from './transaction-watch.js';
 
 /** A rollback waits for the statement under way: what a handler hangs in, or has left behind, must not hold its stream. */
@@ -32,8 +38,7 @@ export function poolTransaction({
   leaseSeconds,
   answerMs,
 }: PoolTransactionOptions): RunInTransaction<Queryable> {
-  // One text is one round trip.
-  const begin = `begin isolation level read committed; ${openingStatement(leaseSeconds)}`;
+  const begin = beginStatement(leaseSeconds);
   return async <T>(work: (tx: Queryable) => Promise<T>, signal?: AbortSignal): Promise<T> => {
     let failure: Failure | undefined;
     const result = await withPooledClient(pool, async (client) => {

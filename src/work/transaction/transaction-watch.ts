@@ -2,9 +2,17 @@
 // more, and nobody is told. In: transactions, of the pool or of any library. Out: what became of them; or CONNECTION_LOST.
 // Called by the receptors' runner and by invoke. It never ends one that works, however long it takes: PostgreSQL is asked
 // over another connection, and the receptor's own is probed only when PostgreSQL says that it waits for it.
-import { answerWithin, type ConnectionPool, connectMs, type Queryable } from '../../database/index.js';
+import {
+  answerWithin,
+  type ConnectionPool,
+  connectMs,
+  lookAtSessions,
+  openingStatement,
+  pidOf,
+  type Queryable,
+  type Sessions,
+} from '../../database/index.js';
 import { WhizbangError } from '../../errors.js';
-import { lookAtSessions, openingStatement, pidOf, type Sessions } from './session.js';
 import { WatchedTransaction } from './watched-transaction.js';
 
 /** Runs something in a transaction. The signal is aborted when there is no point in it any more. */

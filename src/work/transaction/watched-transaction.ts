@@ -2,7 +2,7 @@
 // In: the transaction, of the pool or of a library. Out: whether PostgreSQL still answers over its connection; its end, when
 // it is given up. Called by the watch. It never looks at other connections, and never decides that this one is silent.
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Queryable } from '../../database/index.js';
+import { type Queryable, signOfLife } from '../../database/index.js';
 import type { WhizbangError } from '../../errors.js';
 import { asQueryable } from '../../transactions/index.js';
 import { brokenError, hasBroken } from './broken-connections.js';
@@ -97,7 +97,7 @@ export class WatchedTransaction {
    */
   async answersWithin(milliseconds: number): Promise<boolean> {
     if (this.#probe === undefined || this.#probe.isAnswered) {
-      this.#probe = new Probe(this.#underWay.nextAnswer ?? this.db.query('select 1'));
+      this.#probe = new Probe(this.#underWay.nextAnswer ?? signOfLife(this.db));
     }
     const probe = this.#probe;
     const timer = new AbortController();

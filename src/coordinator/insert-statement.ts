@@ -1,6 +1,6 @@
 // What is sent in a transaction of the user's is one plain insert, or a function that does as much, which works at any isolation level
 // and waits for nobody. One text parameter, because that is what every driver passes on as it is.
-import { quoteSchema } from '../database/index.js';
+import { fromDatabaseError, type Queryable, quoteSchema } from '../database/index.js';
 import { WhizbangError } from '../errors.js';
 import type { NewOutboxMessage } from '../message.js';
 import { findFault, isUuid } from '../messages/index.js';
@@ -36,6 +36,20 @@ export function transactionalSend(
 ): (messages: readonly NewOutboxMessage[]) => InsertStatement {
   const text = `select ${quoteSchema(schema)}.wh_send($1::text::jsonb)::text as stored`;
   return (messages) => ({ text, values: [encode(messages)] });
+}
+
+/** Stores in a transaction of the user's: one statement, made once for each schema. */
+export function outboxInsert(
+  schema: string,
+  sendsDirectly: boolean,
+): (db: Queryable, messages: readonly NewOutboxMessage[]) => Promise<unknown> {
+  const statementOf = sendsDirectly ? transactionalSend(schema) : transactionalInsert(schema);
+  return (db, messages) => {
+    const { text, values } = statementOf(messages);
+    return db.query(text, values).catch((error: unknown) => {
+      throw fromDatabaseError(error);
+    });
+  };
 }
 
 /** Checked here: an error of the server would name a type and a value, but not the field, and end the transaction. */

@@ -1,6 +1,6 @@
 // The session of PostgreSQL that a transaction runs in: how it is told to end by itself, and what it does now.
 // In: its process id. Out: one word for each. Called by the watch over transactions; it never ends a session.
-import { type ConnectionPool, withPooledClient } from '../../database/index.js';
+import { type ConnectionPool, type Queryable, withPooledClient } from './connection.js';
 
 const setting = 'idle_in_transaction_session_timeout';
 
@@ -15,7 +15,12 @@ export function openingStatement(leaseSeconds: number): string {
   return `select pg_backend_pid()::text as pid, set_config('${setting}', case when ${isShorter} then ${current} else '${leaseSeconds * 1000}' end, true) as idle_limit`;
 }
 
-/** From the answer to it, also behind a `begin` in one text: then there is a result for each statement. */
+/** Begins a transaction with it: one text is one round trip. */
+export function beginStatement(leaseSeconds: number): string {
+  return `begin isolation level read committed; ${openingStatement(leaseSeconds)}`;
+}
+
+/** From the answer to either. Behind a `begin` in one text there is a result for each statement. */
 export function pidOf(answer: unknown): string | undefined {
   const last = [answer].flat().at(-1) as { readonly rows?: readonly unknown[] } | undefined;
   return (last?.rows?.[0] as { readonly pid?: string } | undefined)?.pid;
@@ -28,6 +33,11 @@ export function pidOf(answer: unknown): string | undefined {
 export type SessionState = 'working' | 'idle' | 'transmitting' | 'gone' | 'unseen';
 
 export type Sessions = (pid: string | undefined) => SessionState;
+
+/** Asks for a sign of life. */
+export async function signOfLife(db: Queryable): Promise<void> {
+  await db.query('select 1');
+}
 
 const text = `
   select pid::text, state, wait_event_type as waits_for

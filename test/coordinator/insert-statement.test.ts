@@ -2,15 +2,15 @@
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import { describe, expect, it } from 'vitest';
-import { WorkCoordinator } from '../../src/coordinator/index.js';
-import { Dispatcher, transactionalInsert } from '../../src/dispatch/index.js';
+import { transactionalInsert, WorkCoordinator } from '../../src/coordinator/index.js';
+import { Dispatcher } from '../../src/dispatch/index.js';
 import { MessageProcessingStatus, type NewOutboxMessage, type WorkItem } from '../../src/message.js';
 import { newMessageId } from '../../src/message-id.js';
 import { readEnvelope } from '../../src/messages/index.js';
 import { migrate } from '../../src/migrate/index.js';
+import { OrderPlaced, PlaceOrder } from '../dispatch/shop.js';
 import { refusalOf } from '../messages/refusal.js';
 import { createTestDatabase } from '../support/database.js';
-import { OrderPlaced, PlaceOrder } from './shop.js';
 
 type Client = Pick<pg.Client, 'query'>;
 

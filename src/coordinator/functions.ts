@@ -1,0 +1,146 @@
+// The functions of sql/functions that are called beside process_work_batch: one small function here for each, named after it.
+// In: something that runs a statement, the schema in quotes, the parameters. Out: the answer, as TypeScript says it.
+// Called by all who have such a question. They never borrow a connection, never wait with a limit and never retry.
+import type { Queryable } from '../database/index.js';
+import type { MessageId } from '../message.js';
+import type { Instance } from './request.js';
+
+/** Frees what the instance holds. Gives how many streams were released. */
+export async function deregisterInstance(db: Queryable, schema: string, instanceId: string): Promise<number> {
+  const text = `select ${schema}.deregister_instance(p_instance_id => $1::uuid)::text as released`;
+  const { released } = await oneRow<{ released: string }>(db, text, [instanceId]);
+  return Number(released);
+}
+
+/** A schema has one service. Fails when an instance of another one runs in it, also when both start at once. */
+export async function joinService(db: Queryable, schema: string, instanceId: string): Promise<void> {
+  await db.query(`select ${schema}.wh_join_service(p_instance_id => $1::uuid)`, [instanceId]);
+}
+
+/** The service wants what is sent to these addresses. */
+export async function subscribe(
+  db: Queryable,
+  schema: string,
+  instanceId: string,
+  addresses: readonly string[],
+): Promise<void> {
+  const text = `
+    select ${schema}.wh_subscribe(
+      p_instance_id => $1::uuid,
+      p_addresses => array(select jsonb_array_elements_text($2::text::jsonb)))`;
+  await db.query(text, [instanceId, JSON.stringify(addresses)]);
+}
+
+/** What became of an outbox message that was to be transferred. `error`: as JSON, of one that failed. */
+export interface TransferRow {
+  readonly message_id: MessageId;
+  readonly outcome: 'settled' | 'lost' | 'failed' | 'held-back';
+  readonly error?: string | null;
+}
+
+/** All of them in one step, or none: rejects when one of the receivers fails. */
+export function transfer(
+  db: Queryable,
+  schema: string,
+  instance: Instance,
+  messageIds: readonly MessageId[],
+): Promise<readonly TransferRow[]> {
+  const columns = `message_id::text, case when settled then 'settled' else 'lost' end as outcome`;
+  return transferBy(db, `select ${columns} from ${schema}.wh_transfer`, instance, messageIds);
+}
+
+/** Each receiver by itself: what one of them fails for is held up, and nothing else. */
+export function transferEach(
+  db: Queryable,
+  schema: string,
+  instance: Instance,
+  messageIds: readonly MessageId[],
+): Promise<readonly TransferRow[]> {
+  const columns = 'message_id::text, outcome, error';
+  return transferBy(db, `select ${columns} from ${schema}.wh_transfer_each`, instance, messageIds);
+}
+
+async function transferBy(
+  db: Queryable,
+  selectFrom: string,
+  { instanceId, serviceName, hostName, processId }: Instance,
+  messageIds: readonly MessageId[],
+): Promise<readonly TransferRow[]> {
+  const text = `${selectFrom}(
+    p_instance_id => $1::uuid, p_service_name => $2::text, p_host_name => $3::text, p_process_id => $4::int,
+    p_message_ids => $5::text::uuid[])`;
+  const values = [instanceId, serviceName, hostName, processId, `{${messageIds.join(',')}}`];
+  return (await db.query(text, values)).rows as readonly TransferRow[];
+}
+
+/** The receptors of a message that need not run again. */
+export async function doneReceptors(
+  db: Queryable,
+  schema: string,
+  messageId: MessageId,
+): Promise<readonly string[]> {
+  const text = `select to_json(${schema}.wh_done_receptors($1::uuid))::text as names`;
+  const { names } = await oneRow<{ names: string }>(db, text, [messageId]);
+  return JSON.parse(names) as string[];
+}
+
+/** Whoever had it before died or stalled, and may have been running it. Gives how often that has happened. */
+export async function countInterruption(
+  db: Queryable,
+  schema: string,
+  messageId: MessageId,
+): Promise<number> {
+  const text = `select ${schema}.wh_count_interruption($1::uuid)::text as interruptions`;
+  // Null, and so 0, when somebody else has finished it meanwhile: then its completion is refused.
+  return Number((await oneRow<{ interruptions: string | null }>(db, text, [messageId])).interruptions);
+}
+
+/** Where the schema notifies, and the number of this session, by which it is called there. */
+export function channelOf(db: Queryable, schema: string): Promise<{ channel: string; pid: string }> {
+  return oneRow(db, `select ${schema}.wh_channel() as channel, pg_backend_pid()::text as pid`);
+}
+
+/** From now on this session hears what is notified. */
+export async function listenTo(db: Queryable, channel: string): Promise<void> {
+  await db.query(`listen "${channel.replaceAll('"', '""')}"`);
+}
+
+/** What came of asking for the watch: see `Sleep` in work/loop/listener.ts. */
+export type AskedToSleep = 'asleep' | 'covered' | 'passed' | 'busy';
+
+/** `isAble`: what is stored now could be begun at once. */
+export async function fallAsleep(db: Queryable, schema: string, isAble: boolean): Promise<AskedToSleep> {
+  const text = `select ${schema}.wh_fall_asleep(${isAble}) as sleep`;
+  return (await oneRow<{ sleep: AskedToSleep }>(db, text)).sleep;
+}
+
+/** Writers need not notify this session any more. */
+export async function wakeUp(db: Queryable, schema: string): Promise<void> {
+  await db.query(`select ${schema}.wh_wake_up() as awake`);
+}
+
+/** Fails the transaction, so that nothing of it can be committed, whatever is made of the error. */
+export async function spoilTransaction(db: Queryable): Promise<void> {
+  await db.query(`select 'the lease of this message was lost'::int`).catch(() => {});
+}
+
+/** Whether this session could write: not on a replica, and not in a database that is read only. */
+export async function canWrite(db: Queryable): Promise<boolean> {
+  const text = `select current_setting('transaction_read_only') as read_only`;
+  return (await oneRow<{ read_only: string }>(db, text)).read_only === 'off';
+}
+
+/** The schemas of whizbang in this database that this role may not deliver to. */
+export async function schemasOutOfReach(db: Queryable): Promise<readonly string[]> {
+  const text = `
+    select coalesce(json_agg(n.nspname order by n.nspname), '[]')::text as schemas
+    from pg_proc p
+    join pg_namespace n on n.oid = p.pronamespace
+    where p.proname = 'wh_receive' and p.prosecdef
+      and not (has_schema_privilege(n.oid, 'usage') and has_function_privilege(p.oid, 'execute'))`;
+  return JSON.parse((await oneRow<{ schemas: string }>(db, text)).schemas) as string[];
+}
+
+async function oneRow<Row>(db: Queryable, text: string, values?: unknown[]): Promise<Row> {
+  return (await db.query(text, values)).rows[0] as Row;
+}

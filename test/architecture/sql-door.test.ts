@@ -1,0 +1,66 @@
+// SQL text is written in few places, so that whoever changes a function in sql/ finds all its callers.
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+
+const src = fileURLToPath(new URL('../../src/', import.meta.url));
+
+/** Folders that talk to PostgreSQL in its own language, and why. */
+const folders: Readonly<Record<string, string>> = {
+  coordinator: 'the door: one function for each function in sql/functions',
+  database: 'connections, sessions and transactions of PostgreSQL, whatever is in it',
+  transactions: 'the adapters say the first statement of a transaction in the way of each library',
+  migrate: 'installs the schema',
+  embedded: 'starts a server of its own',
+  testing: 'looks into the tables for whoever tests, and breaks what is to be broken',
+};
+/** Files elsewhere, with the statements that they may hold, and why. */
+const exceptions: Readonly<Record<string, readonly string[]>> = {
+  // The end of the transaction that it is: there is nothing else to say.
+  'work/transaction/open-transaction.ts': ['commit'],
+  'work/transaction/pool-transaction.ts': ['rollback'],
+};
+
+const statement =
+  /['"`]\s*(?:(select|insert into|update|delete from|listen|unlisten|notify|with|lock|set|call)\s+(?=["'\w$(*])|(begin|commit|rollback)\b(?=['"`; ]))/g;
+
+function statementsIn(text: string): string[] {
+  const code = text.replaceAll(/\/\*[\s\S]*?\*\//g, '').replaceAll(/(^|\s)\/\/.*$/gm, '$1');
+  return [...code.matchAll(statement)].map(([, first, alone]) => first ?? alone ?? '');
+}
+
+const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
+
+describe('SQL is behind one door', () => {
+  it('no other folder holds a statement', () => {
+    const found = files
+      .filter((file) => !Object.hasOwn(folders, file.split('/')[0] ?? ''))
+      .flatMap((file) =>
+        statementsIn(readFileSync(join(src, file), 'utf8'))
+          .filter((word) => !exceptions[file]?.includes(word))
+          .map((word) => `${file}: ${word}`),
+      );
+    expect(found).toEqual([]);
+  });
+
+  it('every exception is still needed', () => {
+    const unused = Object.entries(exceptions).flatMap(([file, words]) => {
+      const found = statementsIn(readFileSync(join(src, file), 'utf8'));
+      return words.filter((word) => !found.includes(word)).map((word) => `${file}: ${word}`);
+    });
+    expect(unused).toEqual([]);
+  });
+
+  it('sees a statement in every kind of string, and none in a comment', () => {
+    const text = [
+      "const a = 'select 1';",
+      'const b = `\n  insert into t values (1)`;',
+      'client.query(`listen "work"`);',
+      "client.query('rollback');",
+      "/** `select 1` asks. */ // 'select 2'",
+      "const option = 'listen';",
+    ].join('\n');
+    expect(statementsIn(text)).toEqual(['select', 'insert into', 'listen', 'rollback']);
+  });
+});
