@@ -17,8 +17,8 @@ import {
 import { createStrategy } from './strategies/index.js';
 import { packageVersion } from './version.js';
 
-/** For the goodbye, when the time to stop is already over. */
-const lastWordsMs = 2_000;
+/** To store what was sent and to deregister, when the time to stop is already over. */
+const finalFlushMs = 2_000;
 
 /**
  * An instance of a service: it sends at once, and after `start` it publishes and handles too.
@@ -35,18 +35,12 @@ type TransactionNeeded<Tx> = Queryable extends Tx
   ? unknown
   : Required<Pick<WhizbangOptions<Tx>, 'transaction'>>;
 
-interface Running<Tx> {
-  workers?: Workers<Tx>;
-  /** The last receptor has ended: nothing may run any more. */
-  isStopped: boolean;
-}
-
 /** An instance of a service, made by `createWhizbang`. */
 export class Whizbang<Tx = Queryable> extends Dispatcher implements AsyncDisposable {
   readonly service: string;
   readonly coordinator: WorkCoordinator;
   readonly #parts: Parts<Tx>;
-  readonly #running: Running<Tx>;
+  #workers: Workers<Tx> | undefined;
   #state: 'new' | 'started' | 'stopped' = 'new';
   #starting: Promise<void> = Promise.resolve();
   /** Why it could not start, if it was not told to stop meanwhile. */
@@ -54,15 +48,8 @@ export class Whizbang<Tx = Queryable> extends Dispatcher implements AsyncDisposa
   #stopping: Promise<void> | undefined;
 
   constructor(options: WhizbangOptions<Tx>) {
-    const running: Running<Tx> = { isStopped: false };
-    const parts = assemble(options, {
-      // Who has not started takes no work.
-      room: () => running.workers?.room() ?? { outbox: 0, inbox: 0 },
-      onBatch: (batch, sentAt) => running.workers?.take(batch, sentAt),
-      isStopped: () => running.isStopped,
-    });
-    super(parts.dispatching);
-    this.#running = running;
+    const parts = assemble(options);
+    super({ ...parts.origin, outbox: parts.outbox });
     this.service = options.service;
     this.coordinator = parts.coordinator;
     this.#parts = parts;
@@ -102,8 +89,8 @@ export class Whizbang<Tx = Queryable> extends Dispatcher implements AsyncDisposa
   /** Sends in batches: all that is sent in the scope is stored in one call at its end. */
   scope(): MessageScope {
     if (this.#state === 'stopped') throw this.#stopped('open a scope');
-    const { line, logger, dispatching, storeIn } = this.#parts;
-    return new MessageScope(dispatching, createStrategy('scoped', { line, logger }), storeIn);
+    const { line, logger, origin, inTransaction } = this.#parts;
+    return new MessageScope(origin, createStrategy('scoped', { line, logger }), inTransaction);
   }
 
   /** Both false before `start` and from `stop` on. */
@@ -128,32 +115,42 @@ export class Whizbang<Tx = Queryable> extends Dispatcher implements AsyncDisposa
   }
 
   async #startWorkers(): Promise<void> {
-    const { database, coordinator, transport, schema, logger, settings, line } = this.#parts;
-    const { pool, connectToListen, concurrency } = database;
+    const { database, coordinator, transport, schema, logger, line } = this.#parts;
+    const { pool } = database;
     database.keep();
-    const host = { instance: coordinator.instance, pool, schema, logger };
-    const connection = await transport.connect(host);
+    const connection = await transport.connect({ instance: coordinator.instance, pool, schema, logger });
     if (this.#stopping !== undefined) {
       await connection.close();
       throw this.#stopped('start');
     }
-    this.#running.workers = new Workers<Tx>({
-      ...settings,
-      ...this.#parts,
+    const { settings, gate, sending, inTransaction, origin, registry, policies, transaction, events } =
+      this.#parts;
+    const workersOptions = {
       service: this.service,
+      settings,
+      coordinator,
       pool,
-      connectToListen,
-      concurrency,
       schema: quoteSchema(schema),
-      connection,
+      concurrency: database.concurrency,
+      connectToListen: database.connectToListen,
+      gate,
       reports: createStrategy('scoped', { line, logger }),
-    });
-    await this.#running.workers.start();
+      sending,
+      inTransaction,
+      origin,
+      registry,
+      policies,
+      transaction,
+      events,
+      logger,
+    };
+    this.#workers = new Workers<Tx>(workersOptions, connection);
+    await this.#workers.start();
   }
 
   async #stop(seconds: number): Promise<void> {
     this.#state = 'stopped';
-    const { sending, database, coordinator, logger, events } = this.#parts;
+    const { sending, database, coordinator, logger, events, invoker } = this.#parts;
     const deadline = performance.now() + seconds * 1000;
     // Told to stop while it starts: half of it would be left running.
     await beforeDeadline(
@@ -162,13 +159,13 @@ export class Whizbang<Tx = Queryable> extends Dispatcher implements AsyncDisposa
     );
     events.ready(false);
     const left = Math.max(deadline - performance.now(), 0);
-    if (this.#running.workers !== undefined) await this.#running.workers.stop(left / 1000);
+    if (this.#workers !== undefined) await this.#workers.stop(left / 1000);
     else
       await beforeDeadline(
         flushAndDeregister({ sending, coordinator, logger }),
-        performance.now() + Math.max(left, lastWordsMs),
+        performance.now() + Math.max(left, finalFlushMs),
       );
-    this.#running.isStopped = true;
+    invoker.stop();
     await database.close();
     this.#log('Stopped');
   }

@@ -46,6 +46,9 @@ export interface DispatcherOptions extends Sender {
   readonly defaultAddress?: ((definition: MessageDefinition) => string | undefined) | undefined;
 }
 
+/** What the dispatchers of an instance share: whose messages they send, and where they invoke. */
+export type Origin = Omit<DispatcherOptions, 'outbox' | 'parent'>;
+
 type OneOrMany<Kind extends MessageKind> = MessageToSend<Kind> | readonly MessageToSend<Kind>[];
 
 /** Whatever sends: an instance, a scope; behind `ctx` in a receptor. */
@@ -124,6 +127,11 @@ export class Dispatcher {
     if (address === undefined) throw noDestination(definition);
     return address;
   }
+}
+
+/** For a receptor: what it sends continues the message that it handles. */
+export function continuing(origin: Origin, parent: Envelope, outbox: OutboxWriter): Dispatcher {
+  return new Dispatcher({ ...origin, parent, outbox });
 }
 
 /** Types say it too; but not to those who write JavaScript, and a command that is published finds no receiver. */

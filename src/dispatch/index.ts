@@ -4,14 +4,16 @@
 // never when or how: that is the writer's.
 
 export {
+  continuing,
   Dispatcher,
   type DispatcherOptions,
   type Invocation,
   type Invoker,
+  type Origin,
   type OutboxWriter,
 } from './dispatcher.js';
 export { MessageScope } from './message-scope.js';
-export { storeAtOnce, storeInTime, storeInTransaction, untilStopped } from './outbox-writers.js';
+export { CollectedMessages, InstanceOutbox, TransactionOutbox } from './outbox-writers.js';
 export type {
   ContextOptions,
   InvokeOptions,

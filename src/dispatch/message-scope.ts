@@ -1,5 +1,6 @@
-import type { QueuedUnit, WorkCoordinatorStrategy } from '../strategies/index.js';
-import { Dispatcher, type DispatcherOptions } from './dispatcher.js';
+import type { WorkCoordinatorStrategy } from '../strategies/index.js';
+import { Dispatcher, type Origin, type OutboxWriter } from './dispatcher.js';
+import { ScopeOutbox } from './outbox-writers.js';
 
 /**
  * Everything that is sent in it is stored in one call at its end: `await using scope = shop.scope()`.
@@ -7,35 +8,23 @@ import { Dispatcher, type DispatcherOptions } from './dispatcher.js';
  */
 export class MessageScope extends Dispatcher implements AsyncDisposable {
   readonly #strategy: WorkCoordinatorStrategy;
-  readonly #units: QueuedUnit[];
+  readonly #outbox: ScopeOutbox;
 
-  constructor(
-    options: Omit<DispatcherOptions, 'outbox'>,
-    strategy: WorkCoordinatorStrategy,
-    storeIn: (messages: Parameters<DispatcherOptions['outbox']['store']>[0], tx: unknown) => Promise<void>,
-  ) {
-    const units: QueuedUnit[] = [];
-    super({
-      ...options,
-      outbox: {
-        store: async (newOutboxMessages, tx) => {
-          if (tx !== undefined) return storeIn(newOutboxMessages, tx);
-          units.push(strategy.queue({ newOutboxMessages }));
-        },
-      },
-    });
+  constructor(origin: Origin, strategy: WorkCoordinatorStrategy, inTransaction: OutboxWriter) {
+    const outbox = new ScopeOutbox(strategy, inTransaction);
+    super({ ...origin, outbox });
     this.#strategy = strategy;
-    this.#units = units;
+    this.#outbox = outbox;
   }
 
   /** Stores what was sent so far. Rejects when PostgreSQL refused one of the messages, or could not be reached. */
   async flush(): Promise<void> {
     await this.#strategy.flush();
-    await Promise.all(this.#units.splice(0).map(({ carried }) => carried));
+    await this.#outbox.whenStored();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#strategy.dispose();
-    await Promise.all(this.#units.splice(0).map(({ carried }) => carried));
+    await this.#outbox.whenStored();
   }
 }

@@ -4,4 +4,4 @@ export { assemble, type Parts } from './assemble.js';
 export { type MessageNotice, type Readiness, WhizbangEmitter, type WhizbangEvents } from './events.js';
 export { flushAndDeregister } from './flush-and-deregister.js';
 export { otherOptions, type WhizbangOptions } from './whizbang-options.js';
-export { Workers, type WorkersOptions } from './workers.js';
+export { Workers } from './workers.js';

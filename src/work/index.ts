@@ -3,9 +3,8 @@
 // Called by the composition root. It never begins a call by itself beside the one in flight.
 
 export { ConsumerWorker, type ConsumerWorkerOptions } from './handle/consumer-worker.js';
-export { failureReport } from './handle/decide-failure.js';
-export { type InvokerOptions, localInvoker } from './handle/invoker.js';
-export { ReceptorError } from './handle/receptor-error.js';
+export { type FailedAttempt, FailureDecisions, RetryPolicies } from './handle/decide-failure.js';
+export { LocalInvoker, type LocalInvokerOptions } from './handle/invoker.js';
 export { ReceptorRecords } from './handle/receptor-records.js';
 export { ReceptorRegistry } from './handle/receptor-registry.js';
 export { ReceptorRunner, type ReceptorRunnerOptions } from './handle/receptor-runner.js';
@@ -13,6 +12,7 @@ export { type Handling, runHandler } from './handle/run-handler.js';
 export type { Lane } from './lane.js';
 export { LeaseClock, type LeaseClockOptions } from './leases/lease-clock.js';
 export { Listener, type ListenerOptions, type Sleep } from './loop/listener.js';
+export { WorkGate } from './loop/work-gate.js';
 export { WorkLoop, type WorkLoopOptions } from './loop/work-loop.js';
 export { DeliveryIntake, type DeliveryIntakeOptions } from './publish/delivery-intake.js';
 export { PublisherWorker, type PublisherWorkerOptions } from './publish/publisher-worker.js';

@@ -1,21 +1,84 @@
+// Whether a message that failed is tried again, and when, or given up: decided here, for both lanes.
+// In: the message, what was thrown, whether trying again can help. Out: the report on it. Who has to know is told.
+// Called by the workers, once for every failure. It never makes a call and never sets a timer.
 import { describeError } from '../../describe-error.js';
 import type { MessageFailure, WorkItem } from '../../message.js';
-import { isFinalError, type RetryPolicy, retryDelaySeconds } from '../../receptors/index.js';
+import {
+  isFinalError,
+  type Receptor,
+  type RetryPolicy,
+  resolveRetryPolicy,
+  retryDelaySeconds,
+} from '../../receptors/index.js';
+import { ReceptorError } from './receptor-error.js';
 
-/** What to report for a message that failed: when to try it again, or that it is given up. */
-export function failureReport(
-  item: WorkItem,
-  error: unknown,
-  policy: RetryPolicy,
-  isFinal: boolean,
-): MessageFailure {
-  const attempts = item.attempts + 1;
-  const givenUp = isFinal || isFinalError(policy, error) || attempts >= policy.attempts;
-  return {
-    messageId: item.messageId,
-    completedStatus: 0,
-    error: describeError(error),
-    attempt: attempts,
-    ...(givenUp ? { deadLetter: true } : { retryAfterSeconds: retryDelaySeconds(policy, attempts) }),
-  };
+/** One whose instance died once is not given up for it, however few attempts it has. */
+const fewestInterruptions = 3;
+
+/** How often what is tried, by receptor. Undefined: sending to the transport. */
+export class RetryPolicies<Tx> {
+  readonly #default: RetryPolicy;
+  readonly #byReceptor: ReadonlyMap<Receptor<Tx>, RetryPolicy>;
+
+  constructor(owner: string, receptors: readonly Receptor<Tx>[], retry: Partial<RetryPolicy>) {
+    const otherwise = resolveRetryPolicy(owner, retry);
+    this.#default = otherwise;
+    this.#byReceptor = new Map(
+      receptors.map((receptor) => [receptor, resolveRetryPolicy(receptor.name, receptor.retry, otherwise)]),
+    );
+  }
+
+  of(receptor: Receptor<Tx> | undefined): RetryPolicy {
+    return (receptor === undefined ? undefined : this.#byReceptor.get(receptor)) ?? this.#default;
+  }
+
+  /** How often the instance of a message may have died or stalled. */
+  maxInterruptions(receptor: Receptor<Tx>): number {
+    return Math.max(fewestInterruptions, this.of(receptor).attempts);
+  }
+}
+
+/** An attempt that failed. */
+export interface FailedAttempt {
+  readonly source: 'outbox' | 'inbox';
+  readonly messageId: string;
+  readonly type: string;
+  readonly attempt: number;
+  readonly error: unknown;
+}
+
+export interface FailureDecisionsOptions<Tx> {
+  readonly policies: RetryPolicies<Tx>;
+  /** It is tried again after this time. */
+  readonly onRetry: (attempt: FailedAttempt & { readonly retryAfterSeconds: number }) => void;
+  /** It is a dead letter. */
+  readonly onGivenUp: (attempt: FailedAttempt) => void;
+}
+
+export class FailureDecisions<Tx> {
+  readonly #options: FailureDecisionsOptions<Tx>;
+
+  constructor(options: FailureDecisionsOptions<Tx>) {
+    this.#options = options;
+  }
+
+  /** `isFinal`: trying again cannot help. A receptor's error may say so too. */
+  decide(item: WorkItem, thrown: unknown, isFinal: boolean): MessageFailure {
+    const { policies, onRetry, onGivenUp } = this.#options;
+    const error = thrown instanceof ReceptorError ? thrown.cause : thrown;
+    const receptor = thrown instanceof ReceptorError ? (thrown as ReceptorError<Tx>).receptor : undefined;
+    const isHopeless = isFinal || (thrown instanceof ReceptorError && thrown.isFinal);
+    const policy = policies.of(receptor);
+    const attempt = item.attempts + 1;
+    const { messageId, eventType: type } = item;
+    const failed = { source: item.source as FailedAttempt['source'], messageId, type, attempt, error };
+    const report = { messageId, completedStatus: 0, error: describeError(error), attempt };
+    if (isHopeless || isFinalError(policy, error) || attempt >= policy.attempts) {
+      onGivenUp(failed);
+      return { ...report, deadLetter: true };
+    }
+    const retryAfterSeconds = retryDelaySeconds(policy, attempt);
+    onRetry({ ...failed, retryAfterSeconds });
+    return { ...report, retryAfterSeconds };
+  }
 }

@@ -1,57 +1,72 @@
-import type { Dispatcher, Invocation, Invoker, OutboxWriter } from '../../dispatch/index.js';
+// Runs the receptor of a command here and now, for who invokes it. Nothing is queued, retried or deduplicated.
+// In: an invocation. Out: what the receptor returned; what it sent is stored in its transaction, which is the caller's when
+// there is one. Called by dispatchers. It never runs anything after it was stopped.
+import {
+  CollectedMessages,
+  continuing,
+  type Invocation,
+  type Origin,
+  type OutboxWriter,
+} from '../../dispatch/index.js';
 import { WhizbangError } from '../../errors.js';
-import type { NewOutboxMessage } from '../../message.js';
-import type { Envelope } from '../../messages/index.js';
+import type { Receptor } from '../../receptors/index.js';
 import type { RunWatched } from '../transaction/transaction-watch.js';
 import type { ReceptorRegistry } from './receptor-registry.js';
 import { runHandler } from './run-handler.js';
 
-export interface InvokerOptions<Tx> {
+export interface LocalInvokerOptions<Tx> {
   readonly registry: ReceptorRegistry<Tx>;
   readonly transaction: RunWatched<Tx>;
   /** For what is sent in a transaction that was begun for the invocation. */
   readonly outbox: OutboxWriter;
-  readonly dispatcherFor: (parent: Envelope, outbox: OutboxWriter) => Dispatcher;
-  readonly isStopped: () => boolean;
+  /** Whose messages the receptors send. */
+  readonly origin: Omit<Origin, 'invoker'>;
 }
 
-/**
- * Runs the receptor of a command here and now and gives what it returned. Nothing is queued, retried or deduplicated.
- * What the receptor sends is stored in its transaction, which is the caller's when there is one.
- */
-export function localInvoker<Tx>(options: InvokerOptions<Tx>): Invoker {
-  return async ({ envelope, tx, signal, outbox }) => {
-    const [receptor] = options.registry.receptorsFor(envelope.type);
+export class LocalInvoker<Tx> {
+  /** For every dispatcher of the instance: they invoke here. */
+  readonly origin: Origin;
+  readonly #options: LocalInvokerOptions<Tx>;
+  #isStopped = false;
+
+  constructor(options: LocalInvokerOptions<Tx>) {
+    this.#options = options;
+    this.origin = { ...options.origin, invoker: (invocation) => this.invoke(invocation) };
+  }
+
+  /** The last receptor of the instance has ended: nothing may run any more. */
+  stop(): void {
+    this.#isStopped = true;
+  }
+
+  async invoke({ envelope, tx, signal, outbox }: Invocation): Promise<unknown> {
+    const [receptor] = this.#options.registry.receptorsFor(envelope.type);
     if (receptor === undefined) throw noReceptor(envelope);
-    if (options.isStopped()) throw stopped(envelope);
-    const run = async (
-      inTx: Tx | undefined,
-      into: OutboxWriter,
-      until = signal ?? new AbortController().signal,
-    ): Promise<unknown> => {
-      const sent: NewOutboxMessage[] = [];
-      const dispatcher = options.dispatcherFor(envelope, { store: async (more) => void sent.push(...more) });
-      const returned = await runHandler(receptor, {
-        envelope,
-        tx: inTx,
-        attempt: 1,
-        signal: until,
-        dispatcher,
-      });
-      if (sent.length > 0) await into.store(sent, inTx);
-      return returned;
-    };
-    if (!receptor.transactional) return run(undefined, outbox);
-    if (tx !== undefined) return run(tx as Tx, outbox);
-    return options.transaction((own, watched) =>
-      run(
-        own,
-        options.outbox,
-        signal === undefined ? watched.signal : AbortSignal.any([signal, watched.signal]),
-      ),
-    );
-  };
+    if (this.#isStopped) throw stopped(envelope);
+    if (!receptor.transactional) return this.#run(receptor, envelope, undefined, signal ?? never(), outbox);
+    if (tx !== undefined) return this.#run(receptor, envelope, tx as Tx, signal ?? never(), outbox);
+    return this.#options.transaction((own, watched) => {
+      const either = signal === undefined ? watched.signal : AbortSignal.any([signal, watched.signal]);
+      return this.#run(receptor, envelope, own, either, this.#options.outbox);
+    });
+  }
+
+  async #run(
+    receptor: Receptor<Tx>,
+    envelope: Invocation['envelope'],
+    tx: Tx | undefined,
+    signal: AbortSignal,
+    outbox: OutboxWriter,
+  ): Promise<unknown> {
+    const sent = new CollectedMessages();
+    const dispatcher = continuing(this.origin, envelope, sent);
+    const returned = await runHandler(receptor, { envelope, tx, attempt: 1, signal, dispatcher });
+    if (sent.messages.length > 0) await outbox.store(sent.messages, tx);
+    return returned;
+  }
 }
+
+const never = () => new AbortController().signal;
 
 function stopped({ type }: Invocation['envelope']): WhizbangError {
   return new WhizbangError('DISPOSED', {

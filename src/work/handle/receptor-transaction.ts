@@ -4,12 +4,13 @@
 
 import { spoilTransaction, type WorkCoordinator } from '../../coordinator/index.js';
 import type { Queryable } from '../../database/index.js';
+import type { OutboxWriter } from '../../dispatch/index.js';
 import { WhizbangError } from '../../errors.js';
 import type { MessageId, NewOutboxMessage, WorkItem } from '../../message.js';
 import type { WorkUnit } from '../../strategies/index.js';
 import { isLeaseLost } from '../leases/lease-lost.js';
 import type { RunWatched } from '../transaction/transaction-watch.js';
-import { reportOf, type Task } from './receptor-report.js';
+import { reportOf, type Task } from './task.js';
 
 export interface ReceptorTransactionOptions<Tx> {
   readonly coordinator: WorkCoordinator;
@@ -17,7 +18,7 @@ export interface ReceptorTransactionOptions<Tx> {
   /** Messages whose own transaction is about to complete them. */
   readonly settling: Set<MessageId>;
   /** Stores what was sent, in this transaction. */
-  store(messages: readonly NewOutboxMessage[], tx: Tx): Promise<void>;
+  readonly outbox: OutboxWriter;
   handle(task: Task<Tx>, tx: Tx, signal: AbortSignal): Promise<readonly NewOutboxMessage[]>;
   readonly onStep: (step: string, item: WorkItem) => void;
 }
@@ -86,7 +87,7 @@ export class ReceptorTransaction<Tx> {
       const task = this.#tasks[i] ?? this.#join(await next());
       if (task === undefined) break;
       // What the next one sends comes behind it, whichever way it sends. Plainly, so that nobody waits for a lock of this transaction.
-      if (messages.length > 0) await this.#options.store(messages, tx);
+      if (messages.length > 0) await this.#options.outbox.store(messages, tx);
       onStep('begun', task.item);
       messages = await this.#options.handle(task, tx, watched.signal);
       onStep('handled', task.item);

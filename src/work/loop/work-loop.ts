@@ -4,9 +4,10 @@
 // database is away it tries again, for ever, and what has to be said stays queued.
 
 import { outageFacts } from '../../describe-error.js';
+import { WhizbangError } from '../../errors.js';
 import type { Logger } from '../../logger.js';
 import type { WorkBatch } from '../../message.js';
-import type { WorkCoordinatorStrategy } from '../../strategies/index.js';
+import type { QueuedUnit, WorkCoordinatorStrategy, WorkUnit } from '../../strategies/index.js';
 import type { Lane } from '../lane.js';
 import { HeldLeases } from '../leases/held-leases.js';
 import type { Listener } from './listener.js';
@@ -50,13 +51,31 @@ export class WorkLoop {
 
   constructor(options: WorkLoopOptions) {
     this.#options = options;
-    this.#leases = new HeldLeases(options);
-    this.#rest = new Rest({ ...options, signal: this.#signal, msUntilDue: () => this.#msUntilDue() });
+    const { strategy, lanes, listener, pollIntervalMs, renewSeconds, logger, onLeaseLost } = options;
+    this.#leases = new HeldLeases({ strategy, lanes, renewSeconds, logger, onLeaseLost });
+    const msUntilDue = () => this.#msUntilDue();
+    this.#rest = new Rest({ listener, lanes, pollIntervalMs, signal: this.#signal, msUntilDue });
   }
 
   start(): void {
     this.#leases.start();
     this.#ended = this.#run();
+  }
+
+  /** Has this said to PostgreSQL with the next call, which is made at once. */
+  queue(unit: WorkUnit): QueuedUnit {
+    const queued = this.#options.strategy.queue(unit);
+    this.report();
+    return queued;
+  }
+
+  /** The same, when nobody waits for it. After the last call there is nothing to say: what was held is free, or soon will be. */
+  tell(unit: WorkUnit): void {
+    try {
+      this.queue(unit);
+    } catch (error) {
+      if (!(error instanceof WhizbangError && error.code === 'DISPOSED')) throw error;
+    }
   }
 
   /** A report was queued: it rides on the next call, which is made at once. */

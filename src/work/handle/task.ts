@@ -1,5 +1,6 @@
+// A task: one receptor and the message that it is to handle; what it is made from, and what is reported of it.
 import { MessageProcessingStatus, type NewOutboxMessage, type WorkItem } from '../../message.js';
-import type { Envelope } from '../../messages/index.js';
+import { type Envelope, readEnvelope } from '../../messages/index.js';
 import type { Receptor } from '../../receptors/index.js';
 import type { WorkUnit } from '../../strategies/index.js';
 
@@ -12,6 +13,16 @@ export interface Task<Tx> {
   readonly isLast: boolean;
   readonly isOneOfSeveral: boolean;
   readonly signal: AbortSignal;
+}
+
+/** With several receptors each gets a payload of its own: what one changes in it must not reach the next. */
+export function readFor<Tx>(
+  item: WorkItem,
+  { definition }: Receptor<Tx>,
+  isOneOfSeveral: boolean,
+): Promise<Envelope> {
+  const own = isOneOfSeveral ? { ...item, eventData: structuredClone(item.eventData) } : item;
+  return readEnvelope(own, definition);
 }
 
 export const handled =
