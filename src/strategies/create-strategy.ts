@@ -1,15 +1,8 @@
 import { WhizbangError } from '../errors.js';
 import { CallLine, type CallLineOptions } from './call-line.js';
-import { ImmediateStrategy } from './immediate.js';
-import { IntervalStrategy } from './interval.js';
-import type { StrategyOptions } from './queueing-strategy.js';
-import { ScopedStrategy } from './scoped.js';
+import { QueueingStrategy, type StrategyOptions } from './queueing-strategy.js';
 import type { WorkCoordinatorStrategy } from './strategy.js';
-
-const strategies = { immediate: ImmediateStrategy, scoped: ScopedStrategy, interval: IntervalStrategy };
-
-/** When a batch leaves. */
-export type StrategyName = keyof typeof strategies;
+import { type StrategyName, strategies } from './when.js';
 
 type Coordinator = CallLineOptions['coordinator'];
 
@@ -38,7 +31,7 @@ export function createStrategy(name: StrategyName, options: CreateStrategyOption
       details: { option: 'coordinator' },
     });
   }
-  return new strategies[name]({ ...others, line: line ?? lineOf(coordinator as Coordinator) });
+  return new QueueingStrategy(name, { ...others, line: line ?? lineOf(coordinator as Coordinator) });
 }
 
 function lineOf(coordinator: Coordinator): CallLine {

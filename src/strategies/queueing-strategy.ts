@@ -1,14 +1,15 @@
-// What the three strategies share: the queue, one run of it at a time, and what happens when that fails.
-// In: units. Out: runs on the call line. A strategy adds only when a run begins by itself.
+// A strategy: a queue, one run of it at a time, and what happens when that fails.
+// In: units. Out: runs on the call line. The strategies differ in when a run begins by itself (when.ts).
 import { WhizbangError } from '../errors.js';
 import { consoleLogger, type Logger } from '../logger.js';
 import type { WorkBatch } from '../message.js';
-import { type GivenOptions, type ResolvedOptions, resolveOptions, strategyOptions } from '../options.js';
+import { type GivenOptions, resolveOptions, strategyOptions } from '../options.js';
 import type { CallLine } from './call-line.js';
 import { QueuedEntry } from './queued-entry.js';
 import { noWork, type RunResult } from './run.js';
 import type { QueuedUnit, WorkCoordinatorStrategy, WorkUnit } from './strategy.js';
 import { UnitShorthand } from './unit-shorthand.js';
+import { type StrategyName, strategies, type When } from './when.js';
 import { checkUnit } from './work-unit.js';
 
 export interface StrategyOptions extends GivenOptions<typeof strategyOptions> {
@@ -28,8 +29,8 @@ interface WaitingRun {
 
 const longestPauseMs = 5_000;
 
-export abstract class QueueingStrategy extends UnitShorthand implements WorkCoordinatorStrategy {
-  protected readonly options: ResolvedOptions<typeof strategyOptions>;
+export class QueueingStrategy extends UnitShorthand implements WorkCoordinatorStrategy {
+  readonly #when: When;
   readonly #line: CallLine;
   readonly #onError: (error: WhizbangError) => void;
   readonly #logger: Logger;
@@ -41,32 +42,28 @@ export abstract class QueueingStrategy extends UnitShorthand implements WorkCoor
   #isDisposed = false;
   #disposing: Promise<void> | undefined;
 
-  constructor(name: string, options: StrategyOptions) {
+  constructor(name: StrategyName, options: StrategyOptions) {
     super();
-    this.options = resolveOptions(name, strategyOptions, { ...options }, ['line', 'onError', 'logger']);
+    const others = ['line', 'onError', 'logger'];
+    this.#when = strategies[name](resolveOptions(name, strategyOptions, { ...options }, others));
     this.#line = options.line;
     this.#logger = options.logger ?? consoleLogger;
     // Not the error itself: its cause may show the row that was refused.
     this.#onError = options.onError ?? ((error) => this.#logger.error({ code: error.code }, error.message));
   }
 
-  /** Something was queued. */
-  protected abstract queued(): void;
-  /** How long after a failed run the next begins by itself; the pause doubles with each failure. Undefined: never. */
-  protected abstract readonly pauseMs: number | undefined;
-
   queue(unit: WorkUnit): QueuedUnit {
     this.#refuseIfDisposed();
     checkUnit(unit);
     const entry = new QueuedEntry(unit, (leaving) => this.#queue.delete(leaving));
     this.#queue.add(entry);
-    this.queued();
+    this.#runInTime();
     return entry;
   }
 
   async flush(): Promise<WorkBatch> {
     this.#refuseIfDisposed();
-    const run = this.startRun();
+    const run = this.#startRun();
     const isFirst = run.flushes++ === 0;
     const { batch } = await run.finished;
     return isFirst ? batch : { ...noWork, leaseLost: batch.leaseLost };
@@ -84,33 +81,35 @@ export abstract class QueueingStrategy extends UnitShorthand implements WorkCoor
     return this.dispose();
   }
 
-  protected get queuedCount(): number {
-    return this.#queue.size;
-  }
-
-  protected get isFailing(): boolean {
+  get #isFailing(): boolean {
     return this.#failures > 0;
   }
 
+  #runInTime(): void {
+    const delayMs = this.#when.delayMs(this.#queue.size, this.#isFailing);
+    if (delayMs === 0) this.#startRun();
+    else if (delayMs !== undefined) this.#runWithin(delayMs);
+  }
+
   /** The run that carries all that is queued by the time its call is put together. */
-  protected startRun(): WaitingRun {
+  #startRun(): WaitingRun {
     this.#waiting ??= this.#enterLine();
     return this.#waiting;
   }
 
   /** A run begins after so long at the latest, or after the pause that failures have earned. */
-  protected runWithin(delayMs: number): void {
+  #runWithin(delayMs: number): void {
     if (this.#timer !== undefined || this.#isDisposed) return;
     const pauseMs = Math.min(delayMs * 2 ** Math.max(this.#failures - 1, 0), longestPauseMs);
     this.#timer = setTimeout(
       () => {
         this.#timer = undefined;
-        if (this.#queue.size > 0) this.startRun();
+        if (this.#queue.size > 0) this.#startRun();
       },
       Math.max(pauseMs, delayMs),
     );
     // What has not been tried yet keeps the process alive. A database that is away for ever must not.
-    if (this.isFailing) this.#timer.unref();
+    if (this.#isFailing) this.#timer.unref();
   }
 
   #enterLine(): WaitingRun {
@@ -155,7 +154,7 @@ export abstract class QueueingStrategy extends UnitShorthand implements WorkCoor
   }
 
   #succeeded(): void {
-    if (!this.isFailing) return;
+    if (!this.#isFailing) return;
     this.#failures = 0;
     this.#stopTimer();
     this.#goOn();
@@ -168,14 +167,15 @@ export abstract class QueueingStrategy extends UnitShorthand implements WorkCoor
   }
 
   #goOn(): void {
-    if (this.pauseMs !== undefined && this.#queue.size > 0) this.runWithin(this.pauseMs);
+    const { pauseMs } = this.#when;
+    if (pauseMs !== undefined && this.#queue.size > 0) this.#runWithin(pauseMs);
   }
 
   async #flushForTheLastTime(): Promise<void> {
     this.#stopTimer();
     if (this.#queue.size === 0 && this.#inFlight.size === 0 && this.#waiting === undefined) return;
     try {
-      await this.startRun().finished;
+      await this.#startRun().finished;
     } catch (cause) {
       const message = 'The strategy was disposed, and its last flush failed before a call could carry this.';
       for (const entry of this.#queue) entry.reject(new WhizbangError('DISPOSED', { message, cause }));
