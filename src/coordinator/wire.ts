@@ -155,9 +155,7 @@ function decodeItem(source: WorkSource, row: Row): WorkItem {
   };
 }
 
-function decodeJson(text: string | null | undefined): unknown {
-  return text == null ? null : JSON.parse(text);
-}
+const decodeJson = (text: string | null | undefined): unknown => (text == null ? null : JSON.parse(text));
 
 function encodeValue(name: string, value: unknown, part: keyof typeof casts): string | null {
   if (value === null) return null;

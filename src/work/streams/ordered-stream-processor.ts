@@ -9,23 +9,17 @@ import { orderedStreamProcessorOptions, resolveOptions } from '../../options.js'
 import { handedOutAgain, leaseLost } from '../leases/lease-lost.js';
 import { type Held, HeldStreams, type OrderedItem } from './held-streams.js';
 import { type Batch, leave, OutcomeNotices } from './outcome-notices.js';
-import type {
-  ItemOutcome,
-  OrderedStreamProcessorOptions,
-  RunTogether,
-  StartedItem,
-} from './processor-options.js';
+import type { ItemOutcome, OrderedStreamProcessorOptions, RunTogether } from './processor-options.js';
+import { Runs, type RunsOptions } from './runs.js';
 
 /** Runs items side by side, those of one stream one at a time and in order. */
 export class OrderedStreamProcessor<Item extends OrderedItem> {
   readonly #limit: number;
-  readonly #run: OrderedStreamProcessorOptions<Item>['run'];
   readonly #together: RunTogether<Item> | undefined;
   readonly #soon: (start: () => void) => void;
   readonly #notices: OutcomeNotices<Item>;
   readonly #streams = new HeldStreams<Item>();
-  /** Also those whose lease was lost, until they return. */
-  readonly #running = new Map<Held<Item>, AbortController>();
+  readonly #runs: Runs<Item>;
   #runCount = 0;
   #isAdvancing = false;
   #idleWaiters: (() => void)[] = [];
@@ -37,8 +31,9 @@ export class OrderedStreamProcessor<Item extends OrderedItem> {
       orderedStreamProcessorOptions,
       numbers,
     ).maxConcurrentStreams;
-    this.#run = run;
     this.#together = together;
+    const onReturned: RunsOptions<Item>['onReturned'] = (group, outcomes) => this.#returned(group, outcomes);
+    this.#runs = new Runs<Item>({ run, together, onReturned });
     this.#soon = soon ?? ((start) => start());
     this.#notices = new OutcomeNotices({ onOutcome, onError });
   }
@@ -97,14 +92,14 @@ export class OrderedStreamProcessor<Item extends OrderedItem> {
     const named = Array.from(new Set(messageIds), (id) => this.#streams.get(id)).filter(
       (held) => held !== undefined,
     );
-    const interrupted = named.filter((held) => this.#running.has(held));
+    const interrupted = named.filter((held) => this.#runs.has(held));
     const dropped = named.flatMap((held) => this.#streams.dropFrom(held));
     this.#notices.conclude([...interrupted, ...dropped], { kind: 'forgotten' });
     for (const held of interrupted) {
       this.#streams.drop(held);
       this.#notices.conclude(this.#streams.dropQueuedOf(held), released);
     }
-    for (const held of interrupted) this.#running.get(held)?.abort(leaseLost(held.item));
+    for (const held of interrupted) this.#runs.abort(held, leaseLost(held.item));
     this.#advance();
     return [...interrupted, ...dropped].map(({ item }) => item.messageId);
   }
@@ -117,7 +112,7 @@ export class OrderedStreamProcessor<Item extends OrderedItem> {
 
   /** Aborts the signal of everything that runs. What becomes of it is still for `run` to say. */
   abortRunning(reason: unknown): void {
-    for (const abort of [...this.#running.values()]) abort.abort(reason);
+    this.#runs.abortAll(reason);
   }
 
   /** Resolves when nothing is queued and every run has returned. */
@@ -145,7 +140,7 @@ export class OrderedStreamProcessor<Item extends OrderedItem> {
    * will be reported for it, so the new copy is queued behind it as any other.) Returns whether the new one is used.
    */
   #meetAgain(known: Held<Item>, item: Item): boolean {
-    const isQueued = !this.#running.has(known);
+    const isQueued = !this.#runs.has(known);
     this.#notices.fail(item, handedOutAgain(item, isQueued ? 'queued' : 'running'));
     if (!isQueued) return false;
     known.item = item;
@@ -180,8 +175,11 @@ export class OrderedStreamProcessor<Item extends OrderedItem> {
     const held = this.#streams.next();
     if (!held) return false;
     this.#runCount++;
-    if (size > 1 && this.#mayJoin(held)) this.#startTogether(held, size);
-    else this.#startAlone(held);
+    if (size > 1 && this.#mayJoin(held)) {
+      const nextBehind = (group: readonly Held<Item>[]) =>
+        this.#streams.nextBehind(group, (each) => this.#mayJoin(each));
+      this.#runs.startTogether(held, size, nextBehind);
+    } else this.#runs.start(held);
     return true;
   }
 
@@ -194,48 +192,13 @@ export class OrderedStreamProcessor<Item extends OrderedItem> {
     return !held.isAlone && this.#together?.mayJoin(held.item) === true;
   }
 
-  #begin(held: Held<Item>): StartedItem<Item> {
-    const abort = new AbortController();
-    this.#running.set(held, abort);
-    return { item: held.item, signal: abort.signal };
-  }
-
-  #startAlone(held: Held<Item>): void {
-    const { item, signal } = this.#begin(held);
-    new Promise<ItemOutcome>((resolve) => resolve(this.#run(item, signal))).then(
-      (outcome) => this.#returned([held], [outcome]),
-      (error: unknown) => this.#returned([held], [{ kind: 'failed', completedStatus: 0, error }]),
-    );
-  }
-
-  #startTogether(first: Held<Item>, size: number): void {
-    const { run } = this.#together as RunTogether<Item>;
-    const group = [first];
-    let isOver = false;
-    const next = (): StartedItem<Item> | undefined => {
-      if (isOver || group.length >= size) return undefined;
-      const held = this.#streams.nextBehind(group, (each) => this.#mayJoin(each));
-      if (!held) return undefined;
-      group.push(held);
-      return this.#begin(held);
-    };
-    const returned = (outcomes: readonly (ItemOutcome | undefined)[]) => {
-      isOver = true;
-      this.#returned(group, outcomes);
-    };
-    // When it throws, each is run again by itself, and then it is known whose fault it was.
-    new Promise<readonly (ItemOutcome | undefined)[]>((resolve) =>
-      resolve(run(this.#begin(first), next)),
-    ).then(returned, () => returned([]));
-  }
-
   /** One run has returned. What has no outcome is run by itself: next, unless one before it in its stream did not succeed. */
   #returned(group: readonly Held<Item>[], outcomes: readonly (ItemOutcome | undefined)[]): void {
     this.#runCount--;
     const again: Held<Item>[] = [];
     const stuck = new Set<Held<Item>['stream']>();
     for (const [i, held] of group.entries()) {
-      this.#running.delete(held);
+      this.#runs.end(held);
       const outcome = outcomes[i] ?? (stuck.has(held.stream) ? released : undefined);
       if (outcome === undefined && this.#streams.isHeld(held)) again.push(held);
       else if (!this.#end(held, outcome ?? released)) stuck.add(held.stream);
