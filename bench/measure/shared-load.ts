@@ -9,7 +9,7 @@ import type { NextBatch } from '../messages.js';
 import { type BenchInstance, idsOf } from '../work-batch.js';
 
 /**
- * An instance that was given nothing pauses as a worker does that was woken in vain (src/work/rest.ts): at first for a
+ * An instance that was given nothing pauses as a worker does that was woken in vain (src/work/loop/rest.ts): at first for a
  * moment, then for longer and longer, until it is given something again.
  */
 const longestPauseMs = 16;
