@@ -3,7 +3,6 @@
 // Called by all that ask PostgreSQL something. It knows no table and no function of ours.
 
 export {
-  borrowClient,
   type ConnectionPool,
   connectMs,
   guardPool,
@@ -12,7 +11,7 @@ export {
   type Queryable,
   withPooledClient,
 } from './connection.js';
-export { codeOf, fromDatabaseError, type ServerError, serverErrorOf } from './database-error.js';
+export { codeOf, fromDatabaseError, serverErrorOf } from './database-error.js';
 export { quoteSchema, refuseConnectionString } from './names.js';
 export { type Database, type DatabaseOptions, openDatabase } from './open-database.js';
 export { answerWithin } from './patience.js';
@@ -22,7 +21,6 @@ export {
   lookAtSessions,
   openingStatement,
   pidOf,
-  type SessionState,
   type Sessions,
   signOfLife,
 } from './session.js';
