@@ -6,7 +6,7 @@
 --   Then the instance row and its subscription rows.
 -- Reads by: streams by wh_active_streams_leased; the instance by primary key; all rows of wh_subscriptions.
 -- Raises: WB001
--- Called by: wire.ts
+-- Called by: functions.ts
 create or replace function deregister_instance(p_instance_id uuid)
 returns int
 language plpgsql security definer

@@ -6,7 +6,7 @@
 --   the first. Then the instance's row.
 -- Reads by: primary key; all instances.
 -- Raises: WB001, WB005
--- Called by: join-service.ts
+-- Called by: functions.ts
 create or replace function wh_join_service(p_instance_id uuid)
 returns void
 language plpgsql security definer

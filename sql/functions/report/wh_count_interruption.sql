@@ -5,7 +5,7 @@
 -- Locks: the message row; it waits for a call that reports on it, while it holds nothing else.
 -- Reads by: primary key.
 -- Raises: none
--- Called by: receptor-records.ts
+-- Called by: functions.ts
 create or replace function wh_count_interruption(p_message_id uuid)
 returns int
 language sql security definer

@@ -2,7 +2,7 @@
 -- Locks: none
 -- Reads by: primary key.
 -- Raises: none
--- Called by: receptor-records.ts
+-- Called by: functions.ts
 create or replace function wh_done_receptors(p_event_id uuid)
 returns text[]
 language sql stable security definer

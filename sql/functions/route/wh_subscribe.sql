@@ -6,7 +6,7 @@
 -- Locks: an advisory lock, waiting: one declaration after the other. Then rows of wh_subscriptions.
 -- Reads by: all rows of wh_subscriptions; instances by primary key.
 -- Raises: WB001
--- Called by: postgres-connection.ts
+-- Called by: functions.ts
 create or replace function wh_subscribe(p_instance_id uuid, p_addresses text[])
 returns int
 language plpgsql security definer

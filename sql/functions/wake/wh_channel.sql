@@ -3,7 +3,7 @@
 -- Locks: none
 -- Reads by: no table
 -- Raises: none
--- Called by: listener.ts, passing-time.ts, wh_fall_asleep, wh_notify_all, wh_notify_watch
+-- Called by: functions.ts, passing-time.ts, wh_fall_asleep, wh_notify_all, wh_notify_watch
 create or replace function wh_channel()
 returns text
 language sql stable

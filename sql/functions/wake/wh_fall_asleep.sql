@@ -12,7 +12,7 @@
 --   waiting.
 -- Reads by: pg_locks.
 -- Raises: none
--- Called by: listener.ts
+-- Called by: functions.ts
 create or replace function wh_fall_asleep(p_is_able boolean default true)
 returns text
 language plpgsql security definer

@@ -2,7 +2,7 @@
 -- Locks: none; it releases the session's advisory locks.
 -- Reads by: pg_locks.
 -- Raises: none
--- Called by: listener.ts
+-- Called by: functions.ts
 create or replace function wh_wake_up()
 returns boolean
 language plpgsql security definer
