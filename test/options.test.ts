@@ -1,14 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { createStrategy, WorkCoordinator } from '../src/coordination.js';
 import { WhizbangError } from '../src/errors.js';
-import {
-  createStrategy,
-  createWhizbang,
-  defineCommand,
-  defineEvent,
-  receptor,
-  WorkCoordinator,
-} from '../src/index.js';
+import { createWhizbang, defineCommand, defineEvent, receptor } from '../src/index.js';
 import * as options from '../src/options.js';
 import { coordinatorOptions, type NumberOption, type OptionTable, resolveOptions } from '../src/options.js';
 import { pageText } from './docs/page.js';

@@ -2,6 +2,7 @@ import type { WhizbangError } from '../errors.js';
 import type { LostLease, WorkBatch } from '../message.js';
 import type { WorkUnit } from './strategy.js';
 
+/** What `CallLine.run` resolves to. */
 export interface RunResult {
   /** The work handed out to this run, and every lost lease of the calls it rode on. */
   readonly batch: WorkBatch;
@@ -17,6 +18,7 @@ export interface Fate {
   unsent(units: readonly WorkUnit[]): void;
 }
 
+/** Options of `CallLine.run`. */
 export interface RunOptions {
   /**
    * Whether somebody looks at the batch. Asked when a call is put together. Who does not look must not be given

@@ -2,15 +2,8 @@ import { readFileSync } from 'node:fs';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import {
-  createWhizbang,
-  defineEvent,
-  MessageProcessingStatus,
-  migrate,
-  newMessageId,
-  receptor,
-  WorkCoordinator,
-} from '../../src/index.js';
+import { MessageProcessingStatus, WorkCoordinator } from '../../src/coordination.js';
+import { createWhizbang, defineEvent, migrate, newMessageId, receptor } from '../../src/index.js';
 import { silentLogger } from '../../src/logger.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { eventually } from '../support/eventually.js';

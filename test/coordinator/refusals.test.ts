@@ -1,11 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import {
-  type CoordinatorOptions,
-  newMessageId,
-  type WhizbangErrorCode,
-  type WorkBatchRequest,
-  WorkCoordinator,
-} from '../../src/index.js';
+import { type CoordinatorOptions, type WorkBatchRequest, WorkCoordinator } from '../../src/coordination.js';
+import { newMessageId, type WhizbangErrorCode } from '../../src/index.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { inboxMessage, outboxMessage } from './new-messages.js';
 

@@ -1,11 +1,7 @@
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import {
-  type CoordinatorOptions,
-  MessageProcessingStatus,
-  newMessageId,
-  WorkCoordinator,
-} from '../../src/index.js';
+import { type CoordinatorOptions, MessageProcessingStatus, WorkCoordinator } from '../../src/coordination.js';
+import { newMessageId } from '../../src/index.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { outboxMessage } from './new-messages.js';
 import { startTcpProxy, type TcpProxy } from './tcp-proxy.js';

@@ -2,13 +2,12 @@ import { hostname } from 'node:os';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
   type CoordinatorOptions,
-  migrate,
-  newMessageId,
   MessageProcessingStatus as Status,
   WorkBatchFlags,
   type WorkBatchRequest,
   WorkCoordinator,
-} from '../../src/index.js';
+} from '../../src/coordination.js';
+import { migrate, newMessageId } from '../../src/index.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { inboxMessage, outboxMessage } from './new-messages.js';
 

@@ -1,14 +1,14 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
-import {
-  type Delivery,
-  inProcessTransport,
-  type Subscription,
-  type Transport,
-  type TransportHost,
-  type TransportMessage,
-} from '../../src/index.js';
+import { inProcessTransport } from '../../src/index.js';
+import type {
+  Delivery,
+  Subscription,
+  Transport,
+  TransportHost,
+  TransportMessage,
+} from '../../src/transport.js';
 
 export interface Broker extends AsyncDisposable {
   readonly port: number;

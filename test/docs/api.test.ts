@@ -3,13 +3,8 @@ import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
 import { whizbangOptions } from '../../src/options.js';
-import { codeWords, pageText, root } from './page.js';
+import { codeWords, doors, pageText, root } from './page.js';
 
-const doors = {
-  whizbang: 'src/index.ts',
-  'whizbang/embedded': 'src/embedded/index.ts',
-  'whizbang/testing': 'src/testing/index.ts',
-};
 const pathOf = (path: string) => fileURLToPath(new URL(path, root));
 const options: ts.CompilerOptions = {
   module: ts.ModuleKind.NodeNext,
@@ -26,6 +21,13 @@ function exportsOf(path: string): { name: string; symbol: ts.Symbol }[] {
     name: symbol.name,
     symbol: symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol,
   }));
+}
+
+function isTypeOnly(path: string, name: string): boolean {
+  const file = program.getSourceFile(pathOf(path)) as ts.SourceFile;
+  const symbols = checker.getExportsOfModule(checker.getSymbolAtLocation(file) as ts.Symbol);
+  const declarations = symbols.find((symbol) => symbol.name === name)?.declarations ?? [];
+  return declarations.some((each) => ts.isExportSpecifier(each) && ts.isTypeOnlyExportDeclaration(each));
 }
 
 const page = pageText('docs/reference/api.md');
@@ -45,7 +47,7 @@ const withoutMembers = (text: string) => {
 
 describe.each(Object.entries(doors))('%s', (door, path) => {
   it('exports exactly what the page lists', () => {
-    const others = ['whizbang', 'tx', 'process_work_batch', 'createWhizbang', 'Whizbang'];
+    const others = ['tx', 'process_work_batch', 'createWhizbang', 'Whizbang'];
     const named = new Set(namedIn(withoutMembers(sectionOf(door))));
     const exported = new Set(exportsOf(path).map(({ name }) => name));
     expect([...exported].filter((name) => !named.has(name))).toEqual([]);
@@ -60,9 +62,40 @@ describe.each(Object.entries(doors))('%s', (door, path) => {
   });
 });
 
+describe('The package', () => {
+  const { exports } = JSON.parse(pageText('package.json')) as {
+    exports: Record<string, { types: string; default: string }>;
+  };
+
+  it('has exactly these doors', () => {
+    const paths = Object.entries(doors).map(([door, path]) => [
+      door.replace('whizbang', '.'),
+      path.replace('src/', './dist/').replace(/\.ts$/, ''),
+    ]);
+    const { './package.json': _, ...entries } = exports;
+    expect(
+      Object.entries(entries).map(([door, entry]) => [door, entry.default.replace(/\.js$/, '')]),
+    ).toEqual(paths);
+    for (const entry of Object.values(entries))
+      expect(entry.types).toBe(entry.default.replace('.js', '.d.ts'));
+  });
+
+  it('exports each name by one door only', () => {
+    const all = Object.values(doors).flatMap((path) => exportsOf(path).map(({ name }) => name));
+    expect(all.filter((name, i) => all.indexOf(name) !== i)).toEqual([]);
+  });
+
+  it('exports no class as a value that nobody constructs or throws', () => {
+    const classes = exportsOf('src/index.ts').filter(
+      ({ name, symbol }) => symbol.flags & ts.SymbolFlags.Class && !isTypeOnly('src/index.ts', name),
+    );
+    expect(classes.map(({ name }) => name).sort()).toEqual(['FinalError', 'WhizbangError']);
+  });
+});
+
 describe('The page of the API', () => {
   it('lists exactly the members of an instance', () => {
-    const { symbol } = exportsOf(doors.whizbang).find(({ name }) => name === 'Whizbang') as {
+    const { symbol } = exportsOf('src/index.ts').find(({ name }) => name === 'Whizbang') as {
       symbol: ts.Symbol;
     };
     const members = checker

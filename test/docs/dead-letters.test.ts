@@ -1,6 +1,7 @@
 // The guide to retries and dead letters: its SQL runs as it is written, and what it says of what is put back holds.
 import { describe, expect, it } from 'vitest';
-import { inProcessTransport, receptor, type Transport } from '../../src/index.js';
+import { inProcessTransport, receptor } from '../../src/index.js';
+import type { Transport } from '../../src/transport.js';
 import { arrive, deadLetters } from '../runtime/arrivals.js';
 import { OrderPlaced, service } from '../runtime/service.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';

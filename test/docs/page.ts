@@ -8,6 +8,20 @@ export function pageText(path: string): string {
   return readFileSync(new URL(path, root), 'utf8');
 }
 
+/** The doors of the package: what a program imports, and the file that it is here. */
+export const doors: Readonly<Record<string, string>> = {
+  whizbang: 'src/index.ts',
+  'whizbang/transport': 'src/transport.ts',
+  'whizbang/coordination': 'src/coordination.ts',
+  'whizbang/embedded': 'src/embedded/index.ts',
+  'whizbang/testing': 'src/testing/index.ts',
+};
+
+/** The same, by the address that an import can name. */
+export const doorUrls: Readonly<Record<string, string>> = Object.fromEntries(
+  Object.entries(doors).map(([door, path]) => [door, new URL(path, root).href]),
+);
+
 /** The blocks of code of one language, in order. */
 export function codeBlocks(text: string, language: string): string[] {
   const blocks = text.matchAll(/^```(\w*)\n([\s\S]*?)^```$/gm);

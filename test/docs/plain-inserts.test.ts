@@ -1,6 +1,7 @@
 // The guide to plain inserts: its SQL and its program run as they are written, and what it says of ids holds.
 import { describe, expect } from 'vitest';
-import { newMessageId, WorkCoordinator } from '../../src/index.js';
+import { WorkCoordinator } from '../../src/coordination.js';
+import { newMessageId } from '../../src/index.js';
 import { ids, inbox, it, message, outbox } from '../support/work.js';
 import { codeBlocks, pageText } from './page.js';
 

@@ -7,12 +7,11 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import ts from 'typescript';
-import { root } from './page.js';
+import { doors, doorUrls, root } from './page.js';
 
 /** What the packages of the programs are here. */
 const specifiers: Record<string, string> = {
-  whizbang: new URL('src/index.ts', root).href,
-  'whizbang/embedded': new URL('src/embedded/index.ts', root).href,
+  ...doorUrls,
   zod: import.meta.resolve('zod'),
   pg: import.meta.resolve('pg'),
 };
@@ -45,9 +44,10 @@ export function complaintsAbout(programs: Readonly<Record<string, string>>): str
   const files = new Map(
     Object.entries(programs).map(([name, code]) => [
       join(folder, `program-of-${name}.ts`),
-      code
-        .replaceAll(" from 'whizbang'", " from '../../src/index.js'")
-        .replaceAll(" from 'whizbang/embedded'", " from '../../src/embedded/index.js'"),
+      code.replaceAll(/ from '([^']+)'/g, (whole, door: string) => {
+        const path = doors[door];
+        return path === undefined ? whole : ` from '../../${path.replace(/\.ts$/, '.js')}'`;
+      }),
     ]),
   );
   const config = ts.readConfigFile(fileURLToPath(new URL('tsconfig.json', root)), (path) =>

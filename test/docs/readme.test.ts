@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { MessageProcessingStatus, WorkCoordinator } from '../../src/index.js';
+import { MessageProcessingStatus, WorkCoordinator } from '../../src/coordination.js';
 import { createTestDatabase } from '../support/database.js';
 import { codeBlocks, pageText } from './page.js';
 import { outputOf } from './program.js';

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createTestDatabase } from '../support/database.js';
 import { generatedFolder, generatePrismaClient } from '../transactions/prisma-client.js';
-import { codeBlocks, pageText, root, sections } from './page.js';
+import { codeBlocks, doorUrls, pageText, sections } from './page.js';
 import { complaintsAbout } from './program.js';
 
 const folder = generatedFolder('receptors');
@@ -44,7 +44,7 @@ describe('The guide to receptors', () => {
   it.each(programs)('shows how to handle in a transaction of $heading', async ({ heading, program }) => {
     await using db = await createTestDatabase();
     await db.pool.query('create table orders (id text primary key)');
-    const here = program.replaceAll(" from 'whizbang'", ` from '${new URL('src/index.ts', root).href}'`);
+    const here = program.replaceAll(" from 'whizbang'", ` from '${doorUrls.whizbang}'`);
     const file = `${folder}/${heading}.mts`;
     await writeFile(file, here + afterwards);
     const env = { ...process.env, DATABASE_URL: db.connectionString };

@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { newMessageId, MessageProcessingStatus as Status, WorkCoordinator } from '../../src/index.js';
+import { MessageProcessingStatus as Status, WorkCoordinator } from '../../src/coordination.js';
+import { newMessageId } from '../../src/index.js';
 import { migrateTo } from '../../src/migrate/index.js';
 import { makeRelease } from '../../src/migrate/release.js';
 import { embeddedSql } from '../../src/migrate/sql.generated.js';

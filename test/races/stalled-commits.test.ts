@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { MessageProcessingStatus, newMessageId, WorkCoordinator } from '../../src/index.js';
+import { MessageProcessingStatus, WorkCoordinator } from '../../src/coordination.js';
+import { newMessageId } from '../../src/index.js';
 import { createTestDatabase } from '../support/database.js';
 import { eventually } from '../support/eventually.js';
 

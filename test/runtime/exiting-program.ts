@@ -8,10 +8,10 @@ import {
   defineEvent,
   inProcessTransport,
   receptor,
-  type Transport,
   type WhizbangOptions,
 } from '../../src/index.js';
 import { silentLogger } from '../../src/logger.js';
+import type { Transport } from '../../src/transport.js';
 
 const { connectionString, emptyDatabase, doomedDatabase, serverUrl } = JSON.parse(
   process.argv[2] as string,

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { inProcessTransport, receptor, type WhizbangError, WorkCoordinator } from '../../src/index.js';
+import { WorkCoordinator } from '../../src/coordination.js';
+import { inProcessTransport, receptor, type WhizbangError } from '../../src/index.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { eventually } from '../support/eventually.js';
 import { arrive, deadLetters, endLeases } from './arrivals.js';

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { postgresTransport, receptor, type Transport } from '../../src/index.js';
+import { postgresTransport, receptor } from '../../src/index.js';
+import type { Transport } from '../../src/transport.js';
 import { createTestDatabase } from '../support/database.js';
 import { eventually } from '../support/eventually.js';
 import { OrderPlaced, service } from './service.js';

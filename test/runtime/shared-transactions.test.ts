@@ -1,6 +1,7 @@
 import pg from 'pg';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { WorkCoordinator } from '../../src/coordination.js';
 import type { Queryable } from '../../src/database/index.js';
 import {
   defineEvent,
@@ -10,7 +11,6 @@ import {
   receptor,
   streamIdOf,
   type WhizbangOptions,
-  WorkCoordinator,
 } from '../../src/index.js';
 import { callWith } from '../crashes/call-with.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ConnectionPool } from '../../src/database/index.js';
-import { inProcessTransport, postgresTransport, receptor, type Transport } from '../../src/index.js';
+import { inProcessTransport, postgresTransport, receptor } from '../../src/index.js';
+import type { Transport } from '../../src/transport.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { eventually } from '../support/eventually.js';
 import { arrive } from './arrivals.js';

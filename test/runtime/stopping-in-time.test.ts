@@ -2,7 +2,8 @@
 import type pg from 'pg';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import type { ConnectionPool } from '../../src/database/index.js';
-import { inProcessTransport, receptor, type Transport } from '../../src/index.js';
+import { inProcessTransport, receptor } from '../../src/index.js';
+import type { Transport } from '../../src/transport.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { eventually } from '../support/eventually.js';
 import { arrive } from './arrivals.js';

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { inProcessTransport, receptor, type Transport } from '../../src/index.js';
+import { inProcessTransport, receptor } from '../../src/index.js';
+import type { Transport } from '../../src/transport.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { eventually } from '../support/eventually.js';
 import { OrderPlaced, service } from './service.js';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
 import { strategyOptions } from '../../src/options.js';
-import { codeBlocks, pageText, root } from '../docs/page.js';
+import { codeBlocks, doorUrls, pageText } from '../docs/page.js';
 import { openWorkbench, range } from './workbench.js';
 
 const page = pageText('docs/guide/strategies.md');
@@ -16,7 +16,7 @@ it('The code of the guide runs as it stands, one block after the other', async (
   onTestFinished(() => rm(folder, { recursive: true }));
   const code = [...codeBlocks(page, 'ts'), 'await pool.end();']
     .join('\n')
-    .replaceAll("from 'whizbang'", `from '${new URL('src/index.ts', root).href}'`)
+    .replaceAll(/from '(whizbang[^']*)'/g, (_, door: string) => `from '${doorUrls[door]}'`)
     .replaceAll("from 'pg'", `from '${import.meta.resolve('pg')}'`);
   await writeFile(join(folder, 'guide.mts'), code);
   const { stdout } = await promisify(execFile)(

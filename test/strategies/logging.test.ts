@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { inspect } from 'node:util';
 import { expect, it } from 'vitest';
-import { createStrategy, WorkCoordinator } from '../../src/index.js';
+import { createStrategy, WorkCoordinator } from '../../src/coordination.js';
 import { createTestDatabase } from '../support/database.js';
 import { eventually } from '../support/eventually.js';
 

@@ -4,20 +4,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { codeBlocks, pageText, root } from '../docs/page.js';
+import { codeBlocks, doorUrls, pageText } from '../docs/page.js';
 
 const blocks = codeBlocks(pageText('docs/guide/testing.md'), 'ts');
 const files = blocks.map((code) => ({ name: /^\/\/ (\S+\.ts)\n/.exec(code)?.[1] ?? '', code }));
 const tests = files.filter(({ name }) => name.endsWith('.test.ts'));
 
-/** What the packages of the examples are here. */
-const ours: Record<string, string> = {
-  whizbang: new URL('src/index.ts', root).href,
-  'whizbang/testing': new URL('src/testing/index.ts', root).href,
-};
 const here = (code: string) =>
   code.replaceAll(/ from '([^'.][^']*)'/g, (_, name: string) =>
-    name.startsWith('node:') ? ` from '${name}'` : ` from '${ours[name] ?? import.meta.resolve(name)}'`,
+    name.startsWith('node:') ? ` from '${name}'` : ` from '${doorUrls[name] ?? import.meta.resolve(name)}'`,
   );
 
 describe('The examples of the guide to testing', () => {

@@ -1,7 +1,8 @@
 import { describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
+import type { WorkItem } from '../../src/coordination.js';
 import type { Queryable } from '../../src/database/index.js';
-import { defineEvent, type Receptor, receptor, type WorkItem } from '../../src/index.js';
+import { defineEvent, type Receptor, receptor } from '../../src/index.js';
 import { Sharing } from '../../src/work/handle/sharing.js';
 
 const Event = defineEvent('Event', { schema: z.object({}) });
