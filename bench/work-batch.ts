@@ -10,13 +10,13 @@ import { decodeBatch, encodeCall } from '../src/coordinator/wire.js';
 import { MessageProcessingStatus, type WorkItem } from '../src/message.js';
 import type { BenchMessage } from './messages.js';
 
-export interface Failure {
+interface Failure {
   readonly message_id: string;
   readonly error: string;
   readonly retry_after_seconds: number;
 }
 
-export interface WorkBatch {
+interface WorkBatch {
   readonly complete?: readonly string[];
   readonly fail?: readonly Failure[];
   /** Gives leases back: nothing else changes. */

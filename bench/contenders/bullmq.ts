@@ -11,7 +11,7 @@ import { type CycleSettings, type Runner, repeatFor } from './contender.js';
 const { Queue, Worker } = withBackend(createPostgresBackend);
 const queueName = 'orders';
 
-export interface BullSettings extends CycleSettings {
+interface BullSettings extends CycleSettings {
   readonly concurrency: number;
   /** How many jobs are stored before the cycle waits for them to be done. */
   readonly jobsPerCycle: number;

@@ -15,7 +15,7 @@ const table = `
 
 const insert = 'insert into effects (message_id, stream_id, number) values ($1, $2, $3)';
 
-export interface Effect {
+interface Effect {
   readonly messageId: string;
   readonly streamId: string;
   readonly number: number;

@@ -25,7 +25,7 @@ const effectOf: Task = async (payload, helpers) => {
   });
 };
 
-export interface GraphileSettings extends CycleSettings {
+interface GraphileSettings extends CycleSettings {
   readonly namedQueues: boolean;
   /** How many jobs are stored before the cycle waits for them to be done. */
   readonly jobsPerCycle: number;

@@ -11,7 +11,7 @@ import { type CycleSettings, type Runner, repeatFor } from './contender.js';
 const queue = 'orders';
 const jobsPerFetch = 500;
 
-export interface PgBossWorkerSettings extends CycleSettings {
+interface PgBossWorkerSettings extends CycleSettings {
   readonly jobsPerCycle: number;
 }
 

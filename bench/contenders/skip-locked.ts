@@ -17,7 +17,7 @@ const insertJobs = 'insert into jobs (payload) select value from jsonb_array_ele
 const takeJobs = 'select id, payload from jobs order by id for update skip locked limit $1';
 const deleteJobs = 'delete from jobs where id = any($1)';
 
-export interface SkipLockedSettings extends CycleSettings {
+interface SkipLockedSettings extends CycleSettings {
   readonly jobsPerTransaction: number;
   readonly jobsPerCycle: number;
 }

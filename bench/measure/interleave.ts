@@ -12,7 +12,7 @@ export interface Rates {
   readonly median: number;
 }
 
-export interface InterleaveOptions {
+interface InterleaveOptions {
   readonly rounds: number;
   readonly sliceMs: number;
   readonly warmUpMs: number;

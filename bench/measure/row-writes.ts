@@ -4,7 +4,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type pg from 'pg';
 
-export type RowWrites = ReadonlyMap<string, number>;
+type RowWrites = ReadonlyMap<string, number>;
 
 const mostWaitMs = 15_000;
 /** Heartbeats and floors: however many messages there are, a few times a second. */

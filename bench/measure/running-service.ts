@@ -31,7 +31,7 @@ const stream = ({ orderId }: Order) => orderId;
 
 export type Order = z.infer<typeof order>;
 export const OrderPlaced = defineEvent('OrderPlaced', { schema: order, stream });
-export const PlaceOrder = defineCommand('PlaceOrder', { schema: order, stream });
+const PlaceOrder = defineCommand('PlaceOrder', { schema: order, stream });
 
 /** The same content as that of the bare messages. */
 export const orderOf = ({ event_data }: BenchMessage) => OrderPlaced(event_data as Order);

@@ -7,7 +7,7 @@ import { RunningService, type ServiceOptions } from './running-service.js';
 
 const batchSize = 100;
 
-export interface SteadyLoadOptions extends Omit<ServiceOptions, 'onHandled'> {
+interface SteadyLoadOptions extends Omit<ServiceOptions, 'onHandled'> {
   /** Default: 2 000. */
   readonly mostUnderWay?: number;
   /** How many batches are sent without waiting for each other. Default: 1. */

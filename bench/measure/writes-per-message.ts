@@ -6,7 +6,7 @@ import type { BenchServer } from '../server.js';
 import { rowWrites, untilAlone, writesBetween } from './row-writes.js';
 import { SteadyLoad } from './steady-load.js';
 
-export interface MessageWrites {
+interface MessageWrites {
   readonly perMessage: number;
   /** Rows a message of each table, the most first. */
   readonly tables: readonly (readonly [table: string, perMessage: number])[];

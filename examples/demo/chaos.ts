@@ -6,7 +6,7 @@ import type { Progress } from './progress.js';
 import { type WarehouseInstance, willSucceed } from './warehouse.js';
 import { world } from './world.js';
 
-export interface Chaos {
+interface Chaos {
   readonly pool: pg.Pool;
   readonly leaseSeconds: number;
   readonly progress: () => Promise<Progress>;

@@ -5,7 +5,7 @@ import { WhizbangError } from '../errors.js';
 import type { NewOutboxMessage } from '../message.js';
 import { findFault, isUuid } from '../messages/index.js';
 
-export interface InsertStatement {
+interface InsertStatement {
   readonly text: string;
   readonly values: [string];
 }

@@ -62,7 +62,7 @@ export const requestParts = {
  * What stands for a part that is left out: the default of the function. Said instead of left out, because PostgreSQL reads
  * the defaults of a function anew for every statement: 35 of the 155 µs that it takes to call one that does nothing.
  */
-export const sqlDefaults: Partial<Record<keyof WorkBatchRequest, string>> = {
+const sqlDefaults: Partial<Record<keyof WorkBatchRequest, string>> = {
   flags: '0',
   partitionCount: '10000',
   leaseSeconds: '300',

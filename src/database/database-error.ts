@@ -1,7 +1,7 @@
 import { sqlStates, WhizbangError, type WhizbangErrorCode } from '../errors.js';
 
 /** What drivers put on an error that the server sent: node-postgres, PGlite and postgres.js agree on these. */
-export interface ServerError {
+interface ServerError {
   readonly code: string;
   readonly message: string;
   readonly detail?: string;

@@ -16,7 +16,7 @@ export interface ContextOptions {
   readonly traceparent?: string | undefined;
 }
 
-export interface ManyOptions extends ContextOptions {
+interface ManyOptions extends ContextOptions {
   /** Your own transaction: they leave if and only if it commits. To send outside of one, leave it out: undefined is refused. */
   readonly tx?: object;
   /** Not before so many seconds from now. What follows in the stream waits too. */

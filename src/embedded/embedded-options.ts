@@ -23,7 +23,7 @@ export interface EmbeddedPostgresOptions {
   readonly binDir?: string;
 }
 
-export interface ResolvedEmbeddedOptions {
+interface ResolvedEmbeddedOptions {
   readonly dataDir: string | undefined;
   readonly tempDir: string | undefined;
   readonly port: number;

@@ -19,7 +19,7 @@ done
 [ "$3" = keep ] || rm -rf "$2"
 `;
 
-export interface Watchdog {
+interface Watchdog {
   dismiss(): void;
 }
 

@@ -18,9 +18,9 @@ export {
   type Upcaster,
 } from './definition.js';
 export { isName } from './definition-options.js';
-export type { Envelope, EnvelopeMetadata, Hop, MessageKind } from './envelope.js';
-export { invalidMessage, type MessageIssue } from './issues.js';
-export { copyAsJson, findFault, type JsonCopy, type JsonFault } from './json.js';
+export type { Envelope, Hop, MessageKind } from './envelope.js';
+export type { MessageIssue } from './issues.js';
+export { copyAsJson, findFault } from './json.js';
 export {
   type EnvelopeRow,
   envelopeOf,
@@ -29,19 +29,11 @@ export {
   readMetadata,
   toMetadata,
 } from './metadata.js';
-export { readPayload, type ValidPayload, validatePayload, validateResult } from './payload.js';
-export type {
-  SchemaInput,
-  SchemaIssue,
-  SchemaOutput,
-  SchemaResult,
-  StandardSchema,
-} from './standard-schema.js';
+export { readPayload, validatePayload, validateResult } from './payload.js';
+export type { StandardSchema } from './standard-schema.js';
 export { isUuid, streamIdOf, streamNamespace } from './stream-id.js';
 export {
   childTraceparent,
-  formatTraceparent,
   newTraceparent,
   parseTraceparent,
-  type TraceContext,
 } from './trace-context.js';

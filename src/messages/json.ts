@@ -2,13 +2,13 @@
 // with the path to it, never a silent null.
 import { type Path, pathText } from './path.js';
 
-export interface JsonFault {
+interface JsonFault {
   readonly path: string;
   /** Without the value: payloads are secret. */
   readonly message: string;
 }
 
-export type JsonCopy =
+type JsonCopy =
   | { readonly json: unknown; readonly fault?: undefined }
   | { readonly fault: JsonFault; readonly cause?: unknown };
 

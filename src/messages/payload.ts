@@ -9,7 +9,7 @@ import type { StandardSchema } from './standard-schema.js';
 
 type DefinitionOf<Output> = MessageDefinition<MessageKind, never, Output, unknown>;
 
-export interface ValidPayload<Output> {
+interface ValidPayload<Output> {
   /** What the schema made of it: for the stream rule, and for handlers. */
   readonly payload: Output;
   /** What is stored and travels. */

@@ -1,7 +1,7 @@
 // W3C trace context (https://www.w3.org/TR/trace-context/): what ties a message to the trace it was sent in.
 import { randomFillSync } from 'node:crypto';
 
-export interface TraceContext {
+interface TraceContext {
   readonly traceId: string;
   readonly spanId: string;
   /** Two hexadecimal digits; the lowest bit says that the sender records. */
@@ -31,7 +31,7 @@ export function childTraceparent(parent: string): string {
   return context === undefined ? newTraceparent() : formatTraceparent({ ...context, spanId: randomHex(8) });
 }
 
-export function formatTraceparent({ traceId, spanId, flags }: TraceContext): string {
+function formatTraceparent({ traceId, spanId, flags }: TraceContext): string {
   return `00-${traceId}-${spanId}-${flags}`;
 }
 

@@ -1,6 +1,6 @@
 import type { Queryable } from '../database/index.js';
 
-export interface Grant {
+interface Grant {
   /** A quoted role, or `public`. */
   readonly grantee: string;
   readonly privilege: string;
@@ -8,7 +8,7 @@ export interface Grant {
 }
 
 /** A function or view of ours as it stands in the catalogue, with what others may do with it. */
-export interface DatabaseObject {
+interface DatabaseObject {
   readonly kind: 'function' | 'view';
   readonly name: string;
   readonly oid: string;

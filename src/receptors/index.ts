@@ -6,7 +6,6 @@ export type {
   ReceptorContext,
   ReceptorHandler,
   ReceptorOptions,
-  Returned,
 } from './receptor-types.js';
 export {
   FinalError,

@@ -8,7 +8,7 @@ import type { HeldRun } from './holding-point.js';
 import type { KitWorker } from './kit-worker.js';
 import { expireLeases } from './passing-time.js';
 
-export interface Scene<Tx> {
+interface Scene<Tx> {
   readonly pool: ConnectionPool & Queryable;
   readonly schema: string;
   readonly startWorker: () => Promise<KitWorker<Tx>>;

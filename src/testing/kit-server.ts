@@ -91,7 +91,7 @@ const shared = new Map<string, Shared>();
 /** Between two tests nobody uses it. Starting anew would cost most of a second each time. */
 const lingerMs = 1_000;
 
-export interface ServerUse {
+interface ServerUse {
   readonly server: KitServer;
   readonly release: () => void;
 }

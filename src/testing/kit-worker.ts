@@ -7,7 +7,7 @@ import { createWhizbang, type Whizbang } from '../whizbang.js';
 import type { Failure } from './mishaps.js';
 import { SeverablePool } from './severable-pool.js';
 
-export interface KitWorkerOptions<Tx> {
+interface KitWorkerOptions<Tx> {
   readonly connectionString: string;
   readonly whizbang: Omit<WhizbangOptions<Tx>, 'pool' | 'connectionString'>;
   readonly onFailure: (failure: Failure) => void;

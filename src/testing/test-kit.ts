@@ -28,7 +28,7 @@ export interface Patience {
   readonly seconds?: number | undefined;
 }
 
-export interface KitParts<Tx> {
+interface KitParts<Tx> {
   readonly service: string;
   readonly schema: string;
   readonly database: OwnedDatabase;

@@ -1,6 +1,6 @@
 // A statement with `$1…`, split at its parameters, for libraries that write them another way.
 
-export type Part = { readonly text: string } | { readonly parameter: number };
+type Part = { readonly text: string } | { readonly parameter: number };
 
 /** What may hold a `$` that is no parameter comes first: literals, identifiers, dollar quotes, comments. */
 const tokens = new RegExp(

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 
 const cli = fileURLToPath(new URL('../../src/cli/whizbang.ts', import.meta.url));
 
-export interface CliRun {
+interface CliRun {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;

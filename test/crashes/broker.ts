@@ -10,7 +10,7 @@ import type {
   TransportMessage,
 } from '../../src/transport.js';
 
-export interface Broker extends AsyncDisposable {
+interface Broker extends AsyncDisposable {
   readonly port: number;
   /** For the services of the test's own process, which receive from it. */
   readonly transport: Transport;

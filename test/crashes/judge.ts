@@ -9,13 +9,13 @@ export interface Effect {
 }
 
 /** Every receptor is to have handled the steps 1 to `steps` of every stream, once and in this order. */
-export interface Expected {
+interface Expected {
   readonly receptors: readonly string[];
   readonly streams: readonly string[];
   readonly steps: number;
 }
 
-export interface Verdict {
+interface Verdict {
   readonly lost: readonly string[];
   readonly doubled: readonly string[];
   readonly outOfOrder: readonly string[];

@@ -10,7 +10,7 @@ import { DataSource } from 'typeorm';
 
 type Work<T> = (tx: unknown) => Promise<T>;
 
-export interface Library {
+interface Library {
   readonly transaction: <T>(work: Work<T>) => Promise<T>;
   /** Does not wait for silent connections. */
   readonly close: () => Promise<void>;

@@ -4,7 +4,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
-export interface LossyProxy extends AsyncDisposable {
+interface LossyProxy extends AsyncDisposable {
   /** The given connection string, by way of this proxy. */
   readonly connectionString: string;
   /** Cuts the client off at the next statement that matches, before the server has got it. Resolves when it happened. */

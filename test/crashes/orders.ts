@@ -71,7 +71,7 @@ export class Orders {
     await eventually(async () => expect((await this.effects()).length).toBeGreaterThanOrEqual(effectCount));
   }
 
-  async verdict() {
+  async verdict(): Promise<ReturnType<typeof judge>> {
     const expected = { receptors: this.#receptors, streams: this.#streams, steps: this.#steps };
     return judge(expected, await this.effects());
   }

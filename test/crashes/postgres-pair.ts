@@ -12,7 +12,7 @@ import { eventually } from '../support/eventually.js';
 import { memoryFolder } from '../support/memory-folder.js';
 import { freezeServer } from './freeze.js';
 
-export interface PostgresPair extends AsyncDisposable {
+interface PostgresPair extends AsyncDisposable {
   /** Connection strings. The standby takes no writes before it is promoted. */
   readonly primary: string;
   readonly standby: string;

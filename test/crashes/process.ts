@@ -9,7 +9,7 @@ import type { Plan } from './plan.js';
 const program = fileURLToPath(new URL('program.ts', import.meta.url));
 const run = promisify(execFile);
 
-export interface InstanceProcess extends AsyncDisposable {
+interface InstanceProcess extends AsyncDisposable {
   /** By its signal or with its exit code. */
   readonly ended: Promise<string | number>;
   readonly hasEnded: boolean;

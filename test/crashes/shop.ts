@@ -19,7 +19,7 @@ const schema = z.object({ orderId: z.string(), step: z.number() });
 const stream = ({ orderId }: { readonly orderId: string }) => orderId;
 
 export const PlaceOrder = defineCommand('PlaceOrder', { schema, stream, to: 'shop' });
-export const OrderPlaced = defineEvent('OrderPlaced', { schema, stream });
+const OrderPlaced = defineEvent('OrderPlaced', { schema, stream });
 
 export const receptorNames = ['place', 'note'];
 
@@ -47,7 +47,7 @@ export const shortLeases = {
 /** For tests that count: on a busy machine a short lease runs out while its holder works. The test ends them itself. */
 export const longLeases = { ...shortLeases, leaseSeconds: 120, staleThresholdSeconds: 120 };
 
-export interface ShopBehaviour {
+interface ShopBehaviour {
   readonly name?: string | undefined;
   /** How long the first receptor takes. */
   readonly handlerMs?: number | undefined;

@@ -20,7 +20,7 @@ export const PriceOf = defineCommand('PriceOf', {
   result: z.object({ total: z.number() }),
 });
 
-export interface Shop {
+interface Shop {
   readonly dispatcher: Dispatcher;
   /** What was stored, call by call. */
   readonly calls: { readonly messages: readonly NewOutboxMessage[]; readonly tx: unknown }[];

@@ -1,7 +1,7 @@
 import { migrationLock } from '../../src/migrate/run.js';
 import type { TestDatabase } from '../support/database.js';
 
-export interface Gate {
+interface Gate {
   /** Resolves when so many migrators stand before the closed gate. */
   waiting(count: number): Promise<void>;
   open(): Promise<void>;

@@ -43,8 +43,8 @@ export interface BatchCall {
 }
 
 /** No sum of what the schedules let pass comes within three seconds of these. */
-export const leaseSeconds = 60;
-export const staleSeconds = 95;
+const leaseSeconds = 60;
+const staleSeconds = 95;
 export const retrySeconds = 30;
 export const passingSeconds = [13, 37, 100] as const;
 

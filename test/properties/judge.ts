@@ -6,7 +6,7 @@ import { broken, type Model, type ModelMessage, modelOf } from './model.js';
 import type { Snapshot } from './snapshot.js';
 import { checkTurns } from './turns.js';
 
-export interface Judged {
+interface Judged {
   readonly items: readonly WorkRow[];
   readonly lost: readonly WorkRow[];
   readonly stored: readonly ModelMessage[];

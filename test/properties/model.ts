@@ -22,7 +22,7 @@ export interface ModelMessage {
   fate: 'open' | 'unfinished' | 'finished' | 'dead' | 'rolled back';
 }
 
-export interface HandedOut {
+interface HandedOut {
   readonly source: string;
   readonly message_id: string;
   readonly partition_number: number;
@@ -33,7 +33,7 @@ export interface HandedOut {
   readonly lease_expiry: Date;
 }
 
-export class BrokenPromise extends Error {}
+class BrokenPromise extends Error {}
 
 export function broken(promise: string, facts: unknown): never {
   throw new BrokenPromise(`${promise}: ${JSON.stringify(facts)}`);
@@ -213,7 +213,7 @@ export class Model {
 }
 
 /** Giving a lease back (0) finishes nothing. */
-export function isDone(message: ModelMessage, completion: number): boolean {
+function isDone(message: ModelMessage, completion: number): boolean {
   if (completion === 0) return false;
   if (message.lane === 'outbox') return (completion & Status.Published) !== 0;
   return (

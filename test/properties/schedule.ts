@@ -8,7 +8,7 @@ import { Random } from './random.js';
 import { drawSteps, perform, type Step } from './steps.js';
 import { type Connections, World } from './world.js';
 
-export const stepsPerSchedule = 40;
+const stepsPerSchedule = 40;
 
 export class ScheduleFailed extends Error {
   constructor(

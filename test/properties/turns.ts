@@ -3,7 +3,7 @@
 import type { BatchCall, LaneName, Report } from './batch-call.js';
 import { broken, type Model, type ModelMessage } from './model.js';
 
-export interface Turns {
+interface Turns {
   /** The reports on what the caller held. */
   readonly reportedOn: readonly Report[];
   readonly stored: readonly ModelMessage[];

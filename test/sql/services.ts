@@ -8,7 +8,7 @@ import { dataTables, ids, type NewMessage } from '../support/work.js';
 
 type Queryable = Pick<pg.Pool | pg.Client, 'query'>;
 
-export interface Received {
+interface Received {
   message_id: string;
   handler_name: string;
   event_data: unknown;

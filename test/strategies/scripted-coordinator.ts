@@ -8,7 +8,7 @@ import type { WorkBatch, WorkItem } from '../../src/message.js';
 /** `unsent`: nothing happened. `unanswered`: it was committed, and nobody learns of it. */
 export type Verdict = 'answered' | 'unsent' | 'unanswered';
 
-export const isPoison = (eventData: unknown): boolean => eventData === 'poison';
+const isPoison = (eventData: unknown): boolean => eventData === 'poison';
 
 export class ScriptedCoordinator {
   /** Ids of all that was committed, in order. */

@@ -13,7 +13,7 @@ export interface TestDatabase extends AsyncDisposable {
   drop(): Promise<void>;
 }
 
-export interface TestDatabaseOptions {
+interface TestDatabaseOptions {
   /** `migrated` (the default): with the current schema. `empty`: as PostgreSQL makes it. */
   readonly template?: 'migrated' | 'empty';
 }

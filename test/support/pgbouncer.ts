@@ -14,7 +14,7 @@ const binary = ['/usr/sbin/pgbouncer', '/usr/bin/pgbouncer', '/opt/homebrew/bin/
 /** Debian's package `pgbouncer`; .ci/run installs it. */
 export const pgbouncerIsInstalled = binary !== undefined;
 
-export interface PgBouncer extends AsyncDisposable {
+interface PgBouncer extends AsyncDisposable {
   /** The given database, by way of pgbouncer. */
   readonly connectionString: string;
 }

@@ -24,7 +24,7 @@ export const clockCanBeStepped = obstacle === undefined;
 /** For the name of what is skipped: why it is. */
 export const orWhyNot = obstacle === undefined ? '' : ` (skipped: ${obstacle})`;
 
-export interface SteppingServer extends AsyncDisposable {
+interface SteppingServer extends AsyncDisposable {
   readonly connectionString: string;
   /** Its clock is from now on so many seconds ahead of the machine's, or behind it (less than zero). All of its sessions see it. */
   step(seconds: number): Promise<void>;

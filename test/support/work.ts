@@ -41,7 +41,7 @@ export interface NewMessage {
   only_with?: string;
 }
 
-export interface Failure {
+interface Failure {
   completed_status?: number;
   error?: string | null;
   retry_after_seconds?: number;

@@ -9,7 +9,7 @@ export interface OutboxRow {
   event_data: unknown;
 }
 
-export interface Sent extends OutboxRow {
+interface Sent extends OutboxRow {
   stream_id: string;
 }
 

@@ -27,7 +27,7 @@ export async function createServices(): Promise<TestDatabase> {
   return db;
 }
 
-export interface PostgresSubject extends TransportSubject {
+interface PostgresSubject extends TransportSubject {
   readonly db: TestDatabase;
   readonly name: string;
   /** Like `join`, by way of another pool or as another instance. */

@@ -7,7 +7,7 @@ import type { Delivery, Receiver, SendOutcome, TransportMessage } from '../../sr
 import { eventually } from '../support/eventually.js';
 import type { StoredMessage, SubjectInstance, TransportSubject } from './subject.js';
 
-export interface Habits {
+interface Habits {
   /** Default: its service's name. */
   readonly listensTo?: readonly string[];
   readonly prefetch?: number;
@@ -65,7 +65,7 @@ export class World implements AsyncDisposable {
   }
 }
 
-export class Member {
+class Member {
   readonly connection: SubjectInstance['connection'];
   /** All that it was ever handed, in order. */
   readonly deliveries: Delivery[] = [];

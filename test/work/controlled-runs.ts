@@ -6,7 +6,7 @@ import {
   type OrderedStreamProcessorOptions,
 } from '../../src/work/index.js';
 
-export interface Run {
+interface Run {
   readonly id: string;
   readonly item: OrderedItem;
   readonly signal: AbortSignal;

@@ -11,7 +11,7 @@ import type { ItemOutcome } from '../streams/processor-options.js';
 import { UnbrokenStreams } from '../streams/unbroken-streams.js';
 import type { ReceptorRunner } from './receptor-runner.js';
 
-export interface ConsumerWorkerOptions<Tx> {
+interface ConsumerWorkerOptions<Tx> {
   readonly runner: ReceptorRunner<Tx>;
   readonly leases: LeaseClock;
   /** How many streams run at once. */

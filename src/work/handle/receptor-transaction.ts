@@ -12,7 +12,7 @@ import { isLeaseLost } from '../leases/lease-lost.js';
 import type { RunWatched } from '../transaction/transaction-watch.js';
 import { reportOf, type Task } from './task.js';
 
-export interface ReceptorTransactionOptions<Tx> {
+interface ReceptorTransactionOptions<Tx> {
   readonly coordinator: WorkCoordinator;
   readonly transaction: RunWatched<Tx>;
   /** Messages whose own transaction is about to complete them. */

@@ -4,7 +4,7 @@ import { type Envelope, isMessageToSend, type MessageToSend } from '../../messag
 import type { Receptor, ReceptorContext } from '../../receptors/index.js';
 import { withinTime } from './within-time.js';
 
-export interface Handling<Tx> {
+interface Handling<Tx> {
   readonly envelope: Envelope;
   readonly tx: Tx | undefined;
   readonly attempt: number;

@@ -5,7 +5,7 @@ import type { MessageId, WorkBatch } from '../../message.js';
 import type { WorkCoordinatorStrategy } from '../../strategies/index.js';
 import type { Lane } from '../lane.js';
 
-export interface HeldLeasesOptions {
+interface HeldLeasesOptions {
   readonly strategy: WorkCoordinatorStrategy;
   readonly lanes: readonly Lane[];
   readonly renewSeconds: number;
@@ -14,7 +14,7 @@ export interface HeldLeasesOptions {
 }
 
 /** A renewal that was queued. */
-export interface Renewal {
+interface Renewal {
   /** The call was committed; these it refused. */
   done(leaseLost: WorkBatch['leaseLost']): void;
   /** The call failed. */

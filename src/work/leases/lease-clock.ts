@@ -7,7 +7,7 @@
 // while the whole machine is suspended: then the fence in the database holds, as it always does in the end.
 import { WhizbangError } from '../../errors.js';
 
-export interface LeaseClockOptions {
+interface LeaseClockOptions {
   /** As passed to the database. */
   readonly leaseSeconds: number;
   /** So long before its end a lease no longer counts as surely ours. */

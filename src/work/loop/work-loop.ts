@@ -14,7 +14,7 @@ import type { Listener } from './listener.js';
 import { Rest } from './rest.js';
 import { Signal } from './signal.js';
 
-export interface WorkLoopOptions {
+interface WorkLoopOptions {
   readonly strategy: WorkCoordinatorStrategy;
   readonly lanes: readonly Lane[];
   readonly listener: Listener | undefined;

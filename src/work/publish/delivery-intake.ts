@@ -11,7 +11,7 @@ import type { QueuedUnit, WorkUnit } from '../../strategies/index.js';
 import type { Delivery, TransportMessage } from '../../transports/index.js';
 import { isUnreadable, storeUnreadable, unreadable } from './unreadable.js';
 
-export interface DeliveryIntakeOptions {
+interface DeliveryIntakeOptions {
   readonly queue: (unit: WorkUnit) => QueuedUnit;
   readonly hasReceptor: (type: string) => boolean;
   readonly logger: Logger;

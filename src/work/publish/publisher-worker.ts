@@ -15,7 +15,7 @@ import type { SendOutcome, TransportConnection, TransportMessage } from '../../t
 import type { Lane } from '../lane.js';
 import type { LeaseClock } from '../leases/lease-clock.js';
 
-export interface PublisherWorkerOptions {
+interface PublisherWorkerOptions {
   readonly connection: TransportConnection;
   readonly leases: LeaseClock;
   /** How many items it holds at most. */

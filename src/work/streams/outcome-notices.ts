@@ -17,7 +17,7 @@ interface Notice<Item> {
   readonly batch: Batch | undefined;
 }
 
-export interface NoticeCallbacks<Item> {
+interface NoticeCallbacks<Item> {
   readonly onOutcome: (item: Item, outcome: ItemOutcome) => void;
   readonly onError?: ((error: unknown, item: Item) => void) | undefined;
 }

@@ -19,7 +19,7 @@ const graceMs = 5_000;
 /** The same when the instance stops and has already waited: what stays open would hold its locks against those who go on. */
 const lastGraceMs = 500;
 
-export interface PoolTransactionOptions {
+interface PoolTransactionOptions {
   readonly pool: ConnectionPool;
   /** So long it may stand still before PostgreSQL ends it. */
   readonly leaseSeconds: number;

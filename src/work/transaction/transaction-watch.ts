@@ -30,7 +30,7 @@ const longestMs = 15_000;
 export const answerMsOf = (leaseSeconds: number): number =>
   Math.min(Math.max(1_000, (leaseSeconds * 1000) / 3), longestMs);
 
-export interface TransactionWatchOptions<Tx> {
+interface TransactionWatchOptions<Tx> {
   readonly transaction: RunInTransaction<Tx>;
   /** To ask about the sessions of the others, over whichever answers first. */
   readonly pools: readonly ConnectionPool[];
