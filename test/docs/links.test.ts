@@ -1,7 +1,7 @@
+// What pages name exists. Their links are the business of scripts/check-links.mjs.
 import { existsSync, readdirSync } from 'node:fs';
 import { basename } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { slugOf } from '../../docs/.vitepress/slug.js';
 import { codeWords, pageText, root } from './page.js';
 
 const pages = [
@@ -11,27 +11,8 @@ const pages = [
     .map((name) => `docs/${name.replaceAll('\\', '/')}`),
 ];
 
-/** As GitHub and the site make them from headings. */
-const anchorsOf = (path: string) =>
-  [...pageText(path).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) => slugOf(heading));
-
-function isBroken(page: string, link: string): boolean {
-  const [path = '', anchor] = link.split('#');
-  const target = new URL(path, new URL(page, root));
-  if (path !== '' && !existsSync(target)) return true;
-  if (anchor === undefined) return false;
-  const name = path === '' ? page : target.pathname.slice(root.pathname.length);
-  return !anchorsOf(name).includes(anchor);
-}
-
 describe.each(pages)('%s', (page) => {
   const text = pageText(page);
-
-  it('links to pages and headings that exist', () => {
-    const links = [...text.matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = '']) => link);
-    const own = links.filter((link) => !/^[a-z]+:/.test(link));
-    expect(own.filter((link) => isBroken(page, link))).toEqual([]);
-  });
 
   it('names files of the repository that exist', () => {
     const named = codeWords(text).filter((word) =>
