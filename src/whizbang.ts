@@ -2,7 +2,6 @@
 
 import type { WorkCoordinator } from './coordinator/index.js';
 import { type Queryable, quoteSchema } from './database/index.js';
-import { beforeDeadline } from './deadline.js';
 import { Dispatcher, MessageScope } from './dispatch/index.js';
 import { WhizbangError } from './errors.js';
 import {
@@ -15,6 +14,7 @@ import {
   Workers,
 } from './runtime/index.js';
 import { createStrategy } from './strategies/index.js';
+import { beforeDeadline } from './time-limits.js';
 import { packageVersion } from './version.js';
 
 /** To store what was sent and to deregister, when the time to stop is already over. */

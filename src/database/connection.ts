@@ -3,9 +3,9 @@
 // Called by the migrator and the coordinator. It never begins a transaction and never retries.
 
 import { WhizbangError } from '../errors.js';
+import { answerWithin, unansweredMsOf } from '../time-limits.js';
 import { connectionFailed, fromDatabaseError } from './database-error.js';
 import { askIdle } from './idle-connections.js';
-import { answerWithin, unansweredMsOf } from './patience.js';
 
 /** Anything that runs a statement: a client, a transaction. A receptor has one as `ctx.tx`. */
 export interface Queryable {

@@ -1,7 +1,7 @@
 // The connections that idle in a pool beside one that has died without a word: perhaps they have, too.
 // In: the pool. Out: those that do not answer are destroyed. Called when a connection was not answered.
 // It never takes one from its borrower; one that answers goes back to the pool at once.
-import { answerWithin } from './patience.js';
+import { answerWithin } from '../time-limits.js';
 
 interface Client {
   query(text: string): Promise<unknown>;

@@ -14,7 +14,6 @@ export {
 export { codeOf, fromDatabaseError, serverErrorOf } from './database-error.js';
 export { quoteSchema, refuseConnectionString } from './names.js';
 export { type Database, type DatabaseOptions, openDatabase } from './open-database.js';
-export { answerWithin } from './patience.js';
 export { retrying } from './retry.js';
 export {
   beginStatement,

@@ -1,6 +1,6 @@
 import pg from 'pg';
-import { beforeDeadline } from '../deadline.js';
 import { WhizbangError } from '../errors.js';
+import { beforeDeadline } from '../time-limits.js';
 import {
   borrowClient,
   type ConnectionPool,

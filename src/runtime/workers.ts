@@ -4,8 +4,8 @@
 // what runs, say so to the database, release the leases, close.
 import { joinService } from '../coordinator/index.js';
 import { withPooledClient } from '../database/index.js';
-import { beforeDeadline } from '../deadline.js';
 import { describeError } from '../describe-error.js';
+import { beforeDeadline } from '../time-limits.js';
 import type { Receiver, TransportConnection } from '../transports/index.js';
 import { assembleWork, type WorkersOptions, type WorkParts } from './assemble-work.js';
 import { flushAndDeregister } from './flush-and-deregister.js';

@@ -2,6 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { canWrite, schemasOutOfReach, subscribe } from '../../coordinator/index.js';
 import { type Queryable, quoteSchema, withPooledClient } from '../../database/index.js';
 import { WhizbangError } from '../../errors.js';
+import { unlessAborted } from '../../time-limits.js';
 import type {
   Receiver,
   SendOutcome,
@@ -46,7 +47,8 @@ export class PostgresConnection implements TransportConnection {
     this.#closed.signal.throwIfAborted();
     signal.throwIfAborted();
     const sending = this.#watch(transferAll(messages, this.#transfers, signal));
-    return unlessAborted(sending, signal);
+    // A statement under way is not taken back; only the waiting for it ends.
+    return unlessAborted(signal, sending);
   }
 
   /** Until its end, also when the sender no longer waits for it. */
@@ -78,7 +80,7 @@ export class PostgresConnection implements TransportConnection {
     for (let failures = this.#outages; ; failures++) {
       ended.throwIfAborted();
       if (failures > 0) await pause(Math.min(25 * 2 ** failures, longestPauseMs), ended);
-      if (await unlessAborted(this.#canWrite(), ended)) return;
+      if (await unlessAborted(ended, this.#canWrite())) return;
     }
   }
 
@@ -102,21 +104,6 @@ export class PostgresConnection implements TransportConnection {
     return withPooledClient(this.#host.pool, question, answerMs).catch((error: unknown) => {
       throw isOutage(error) ? unavailable(error) : error;
     });
-  }
-}
-
-/** A statement under way is not taken back; only the waiting for it ends. */
-async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  signal.throwIfAborted();
-  let abort = () => {};
-  const aborted = new Promise<never>((_, reject) => {
-    abort = () => reject(signal.reason);
-    signal.addEventListener('abort', abort, { once: true });
-  });
-  try {
-    return await Promise.race([work, aborted]);
-  } finally {
-    signal.removeEventListener('abort', abort);
   }
 }
 

@@ -2,7 +2,7 @@ import type { Dispatcher } from '../../dispatch/index.js';
 import { WhizbangError } from '../../errors.js';
 import { type Envelope, isMessageToSend, type MessageToSend } from '../../messages/index.js';
 import type { Receptor, ReceptorContext } from '../../receptors/index.js';
-import { withinTime } from './within-time.js';
+import { withinTime } from '../../time-limits.js';
 
 interface Handling<Tx> {
   readonly envelope: Envelope;

@@ -1,6 +1,7 @@
 import { type AskedToSleep, channelOf, fallAsleep, listenTo, wakeUp } from '../../coordinator/index.js';
-import { answerWithin, type ListenClient } from '../../database/index.js';
+import type { ListenClient } from '../../database/index.js';
 import type { Logger } from '../../logger.js';
+import { answerWithin } from '../../time-limits.js';
 
 export interface ListenerOptions {
   /** Opens a connection straight to PostgreSQL: LISTEN does not pass pgbouncer in transaction mode. */

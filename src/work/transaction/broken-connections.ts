@@ -1,8 +1,9 @@
 // Connections that broke, were never there, or have fallen silent: how that is told from other errors, and how often it
 // costs a message no attempt. Asked by the runner of receptors and by the transactions it watches.
-import { answerWithin, codeOf, type Queryable, serverErrorOf, signOfLife } from '../../database/index.js';
+import { codeOf, type Queryable, serverErrorOf, signOfLife } from '../../database/index.js';
 import { describeError } from '../../describe-error.js';
 import { WhizbangError } from '../../errors.js';
+import { answerWithin } from '../../time-limits.js';
 
 const forgivenTimes = 3;
 const mostRemembered = 1_000;

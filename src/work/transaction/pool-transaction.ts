@@ -1,5 +1,4 @@
 import {
-  answerWithin,
   beginStatement,
   type ConnectionPool,
   pidOf,
@@ -7,6 +6,7 @@ import {
   withPooledClient,
 } from '../../database/index.js';
 import { WhizbangError } from '../../errors.js';
+import { answerWithin, unlessAborted } from '../../time-limits.js';
 import { isLeaseLost } from '../leases/lease-lost.js';
 import { brokenError } from './broken-connections.js';
 import { OpenTransaction } from './open-transaction.js';
@@ -44,8 +44,8 @@ export function poolTransaction({
     const result = await withPooledClient(pool, async (client) => {
       const tx = new OpenTransaction(client, pidOf(await answerWithin(answerMs, client.query(begin))));
       try {
-        const worked = await unlessAborted(signal, work(tx));
-        await unlessAborted(signal, tx.commit());
+        const worked = await whileUseful(signal, work(tx));
+        await whileUseful(signal, tx.commit());
         return worked;
       } catch (error) {
         tx.close();
@@ -98,24 +98,9 @@ class Abandoned {
   }
 }
 
-async function unlessAborted<T>(signal: AbortSignal | undefined, work: Promise<T>): Promise<T> {
-  if (signal === undefined) return work;
-  let timer: NodeJS.Timeout | undefined;
-  let onAbort = () => {};
-  const aborted = new Promise<never>((_, reject) => {
-    onAbort = () => {
-      timer = setTimeout(() => reject(new Abandoned(signal.reason)), graceMsOf(signal.reason));
-    };
-    signal.addEventListener('abort', onAbort, { once: true });
-    if (signal.aborted) onAbort();
-  });
-  try {
-    return await Promise.race([work, aborted]);
-  } finally {
-    clearTimeout(timer);
-    signal.removeEventListener('abort', onAbort);
-  }
-}
+/** Not waited for any longer than the reason of the signal allows. */
+const whileUseful = <T>(signal: AbortSignal | undefined, work: Promise<T>): Promise<T> =>
+  unlessAborted(signal, work, { graceMs: graceMsOf, giveUp: (reason) => new Abandoned(reason) });
 
 function graceMsOf(reason: unknown): number {
   if (isLeaseLost(reason)) return graceMs;

@@ -3,7 +3,6 @@
 // Called by the receptors' runner and by invoke. It never ends one that works, however long it takes: PostgreSQL is asked
 // over another connection, and the receptor's own is probed only when PostgreSQL says that it waits for it.
 import {
-  answerWithin,
   type ConnectionPool,
   connectMs,
   lookAtSessions,
@@ -13,6 +12,7 @@ import {
   type Sessions,
 } from '../../database/index.js';
 import { WhizbangError } from '../../errors.js';
+import { answerWithin } from '../../time-limits.js';
 import { WatchedTransaction } from './watched-transaction.js';
 
 /** Runs something in a transaction. The signal is aborted when there is no point in it any more. */
