@@ -142,6 +142,11 @@ function refuseOutOfBounds(owner: string, name: string, option: NumberOption, va
   });
 }
 
+/** The refusal of an option. `fact` is a clause of its own: `pool is a single client`. */
+export function invalidOption(owner: string, option: string, fact: string, hint: string): WhizbangError {
+  return new WhizbangError('INVALID_OPTION', { message: `${owner}: ${fact}.`, hint, details: { option } });
+}
+
 export function refuseUnknownKeys(
   owner: string,
   given: Readonly<Record<string, unknown>>,

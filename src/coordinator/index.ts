@@ -22,5 +22,5 @@ export {
   wakeUp,
 } from './functions.js';
 export { outboxInsert, transactionalInsert } from './insert-statement.js';
-export type { Instance, WorkBatchRequest } from './request.js';
+export { type Instance, noRoom, type WorkBatchRequest } from './request.js';
 export { type CoordinatorOptions, WorkCoordinator } from './work-coordinator.js';

@@ -3,7 +3,8 @@
 import { fromDatabaseError, type Queryable, quoteSchema } from '../database/index.js';
 import { WhizbangError } from '../errors.js';
 import type { NewOutboxMessage } from '../message.js';
-import { findFault, isUuid } from '../messages/index.js';
+import { findFault } from '../messages/index.js';
+import { isGivenUuid } from '../uuid.js';
 
 interface InsertStatement {
   readonly text: string;
@@ -60,11 +61,11 @@ function encode(messages: readonly NewOutboxMessage[]): string {
     const need = (right: boolean, field: string, fact: string) => {
       if (!right) throw refusal(`messages[${i}].${field}`, fact);
     };
-    need(isUuid(messageId), 'messageId', 'is not a UUID');
+    need(isGivenUuid(messageId), 'messageId', 'is not a UUID');
     need(isText(destination), 'destination', 'is not a text, or is empty');
     need(isText(eventType), 'eventType', 'is not a text, or is empty');
     need(eventData !== undefined && eventData !== null, 'eventData', 'is missing');
-    need(streamId == null || isUuid(streamId), 'streamId', 'is not a UUID');
+    need(streamId == null || isGivenUuid(streamId), 'streamId', 'is not a UUID');
     need(
       scheduledFor === undefined || !Number.isNaN(scheduledFor.getTime()),
       'scheduledFor',

@@ -49,6 +49,9 @@ export interface WorkBatchRequest {
   readonly spareInboxStreams?: number | undefined;
 }
 
+/** For a call that only stores or reports: it hands nothing out. */
+export const noRoom = Object.freeze({ maxOutboxItems: 0, maxInboxItems: 0, maxPerspectiveItems: 0 });
+
 /** Who is calling. */
 export interface Instance {
   readonly instanceId: string;

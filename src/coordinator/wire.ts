@@ -9,6 +9,7 @@ import {
   type WorkItem,
   type WorkSource,
 } from '../message.js';
+import { isUuid } from '../uuid.js';
 import type { Instance, WorkBatchRequest } from './request.js';
 
 /** How each part travels. JSON as one text parameter: drivers that see jsonb encode it a second time. */
@@ -217,11 +218,9 @@ function encodeNames(name: string, names: unknown): string {
 }
 
 function encodeUuid(name: string, value: unknown): string {
-  if (typeof value === 'string' && uuid.test(value)) return value;
+  if (isUuid(value)) return value;
   throw invalid(name, `is ${JSON.stringify(value)}, uuid is needed`);
 }
-
-const uuid = /^[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}$/i;
 
 function encodeJson(name: string, value: unknown): string {
   let text: string | undefined;

@@ -7,8 +7,9 @@ import {
   type MessageToSend,
   validateResult,
 } from '../messages/index.js';
+import { invalidOption } from '../options.js';
 import { type Outgoing, type Sender, toOutboxMessage, toOutgoing } from './outgoing.js';
-import { inCall, invalidOption, noDestination, noReceptor, notAMessage, wrongKind } from './refusals.js';
+import { inCall, noDestination, noReceptor, notAMessage, wrongKind } from './refusals.js';
 import {
   type InvokeOptions,
   type Method,
@@ -149,7 +150,7 @@ function timing(
     throw invalidOption(
       'publish',
       'expectedVersion',
-      `is given, and ${envelope.type} has no stream`,
+      `expectedVersion is given, and ${envelope.type} has no stream`,
       'Leave it out.',
     );
   }
@@ -169,7 +170,7 @@ function refuseSeveralStreams(
   throw invalidOption(
     'publish',
     'expectedVersion',
-    'is one for events of several streams',
+    'expectedVersion is one for events of several streams',
     'Publish stream by stream.',
   );
 }

@@ -14,6 +14,7 @@ export {
 } from './dispatcher.js';
 export { MessageScope } from './message-scope.js';
 export { CollectedMessages, InstanceOutbox, TransactionOutbox } from './outbox-writers.js';
+export { noReceptor } from './refusals.js';
 export type {
   ContextOptions,
   InvokeOptions,

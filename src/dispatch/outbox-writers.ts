@@ -1,7 +1,7 @@
 // Where what is sent is put: by an instance, in a transaction, in a scope, by a receptor.
 // In: new outbox messages. Out: they are stored, or wait for who stores them.
 // Called by the dispatcher, and by those who run receptors. They never look into a message.
-import { outboxInsert, type WorkCoordinator } from '../coordinator/index.js';
+import { noRoom, outboxInsert, type WorkCoordinator } from '../coordinator/index.js';
 import { WhizbangError } from '../errors.js';
 import type { NewOutboxMessage } from '../message.js';
 import type { QueuedUnit, WorkCoordinatorStrategy } from '../strategies/index.js';
@@ -21,8 +21,7 @@ export class TransactionOutbox implements OutboxWriter {
   async store(messages: readonly NewOutboxMessage[], tx: unknown): Promise<void> {
     const db = asQueryable(tx);
     if (messages.some(({ expectedVersion }) => expectedVersion !== undefined)) {
-      const room = { maxOutboxItems: 0, maxInboxItems: 0, maxPerspectiveItems: 0 };
-      await this.#coordinator.processWorkBatch({ newOutboxMessages: messages, ...room }, db);
+      await this.#coordinator.processWorkBatch({ newOutboxMessages: messages, ...noRoom }, db);
       return;
     }
     await this.#insert(db, messages);

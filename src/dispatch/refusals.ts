@@ -33,18 +33,10 @@ export function noDestination({ type }: MessageDefinition): WhizbangError {
   });
 }
 
-export function noReceptor({ type }: MessageDefinition): WhizbangError {
+export function noReceptor({ type }: { readonly type: string }): WhizbangError {
   return new WhizbangError('NO_RECEPTOR', {
-    message: `Nothing in this process can answer ${type}.`,
+    message: `There is no receptor for ${type} in this process.`,
     details: { type },
-  });
-}
-
-export function invalidOption(method: string, option: string, fact: string, hint: string): WhizbangError {
-  return new WhizbangError('INVALID_OPTION', {
-    message: `${method}: ${option} ${fact}.`,
-    hint,
-    details: { option },
   });
 }
 

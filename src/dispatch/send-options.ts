@@ -1,8 +1,8 @@
 import type { MessageId } from '../message.js';
-import { copyAsJson, isName, isUuid, parseTraceparent } from '../messages/index.js';
-import { resolveOptions, sendOptions } from '../options.js';
+import { copyAsJson, isName, parseTraceparent } from '../messages/index.js';
+import { invalidOption, resolveOptions, sendOptions } from '../options.js';
+import { isGivenUuid } from '../uuid.js';
 import type { EnvelopeOptions } from './outgoing.js';
-import { invalidOption } from './refusals.js';
 
 /** What is inherited from the message that is being handled, unless it is set here. */
 export interface ContextOptions {
@@ -91,7 +91,7 @@ export function resolveSendOptions(
   };
   const { to, at, tx, messageId, correlationId, causationId, scope, traceparent } = given;
   const refuse = (wrong: boolean, option: string, fact: string, hint: string) => {
-    if (wrong) throw invalidOption(method, option, fact, hint);
+    if (wrong) throw invalidOption(method, option, `${option} ${fact}`, hint);
   };
   // Whoever wrote `tx` wants the transaction: without it the message would leave also when that is rolled back.
   refuse(
@@ -120,7 +120,7 @@ export function resolveSendOptions(
     'Send them one by one.',
   );
   refuse(
-    messageId !== undefined && !isUuid(messageId),
+    messageId !== undefined && !isGivenUuid(messageId),
     'messageId',
     'is not a UUID',
     'Make one with newMessageId().',
@@ -158,7 +158,8 @@ function resolveScope(method: Method, scope: unknown): unknown {
   const copy = copyAsJson(scope);
   if (copy.fault === undefined) return copy.json;
   const { path, message } = copy.fault;
-  throw invalidOption(method, path === '' ? 'scope' : `scope.${path}`, message, 'Give what JSON can hold.');
+  const option = path === '' ? 'scope' : `scope.${path}`;
+  throw invalidOption(method, option, `${option} ${message}`, 'Give what JSON can hold.');
 }
 
 /** Other years are written in a form that PostgreSQL does not read: it would end the caller's transaction. */

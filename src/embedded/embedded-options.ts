@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { WhizbangError } from '../errors.js';
+import { invalidOption } from '../options.js';
 
 /** Every option of the embedded database, with its default. */
 export interface EmbeddedPostgresOptions {
@@ -42,6 +42,9 @@ const reservedSettings: Readonly<Record<string, string>> = {
 };
 const quickButFragile = { fsync: 'off', full_page_writes: 'off' };
 
+const invalid = (option: string, fact: string, hint: string) =>
+  invalidOption('startEmbeddedPostgres', option, `${option} ${fact}`, hint);
+
 export function resolveEmbeddedOptions(options: EmbeddedPostgresOptions): ResolvedEmbeddedOptions {
   for (const name of Object.keys(options)) {
     if (!optionNames.includes(name)) {
@@ -81,12 +84,4 @@ export function resolveEmbeddedOptions(options: EmbeddedPostgresOptions): Resolv
 
 function absolute(path: string | undefined): string | undefined {
   return path === undefined ? undefined : resolve(path);
-}
-
-function invalid(option: string, fact: string, hint: string): WhizbangError {
-  return new WhizbangError('INVALID_OPTION', {
-    message: `startEmbeddedPostgres: ${option} ${fact}.`,
-    hint,
-    details: { option },
-  });
 }

@@ -1,6 +1,6 @@
 // Whether a definition can work, decided when it is made: a mistake here would otherwise show with the first message.
-import { WhizbangError } from '../errors.js';
-import { definitionOptions, resolveOptions } from '../options.js';
+import type { WhizbangError } from '../errors.js';
+import { definitionOptions, invalidOption, resolveOptions } from '../options.js';
 import type { Upcaster } from './definition.js';
 import type { MessageKind } from './envelope.js';
 import { isStandardSchema, type StandardSchema } from './standard-schema.js';
@@ -19,11 +19,16 @@ const addressOption = { event: 'topic', command: 'to' } as const;
 
 export function resolveDefinition(kind: MessageKind, type: unknown, options: object): GivenDefinition {
   if (!isName(type)) {
-    throw refusal(makers[kind], 'type', 'the type is not a name', 'Give it a name, such as OrderPlaced.');
+    throw invalidOption(
+      makers[kind],
+      'type',
+      'the type is not a name',
+      'Give it a name, such as OrderPlaced.',
+    );
   }
   const owner = `${makers[kind]}(${JSON.stringify(type)})`;
   if (typeof options !== 'object' || options === null) {
-    throw refusal(owner, 'schema', 'there are no options', 'Give at least { schema }.');
+    throw invalidOption(owner, 'schema', 'there are no options', 'Give at least { schema }.');
   }
   const given = options as Readonly<Record<string, unknown>>;
   const others = ['schema', 'stream', 'upcast', ...(kind === 'event' ? ['topic'] : ['to', 'result'])];
@@ -33,11 +38,16 @@ export function resolveDefinition(kind: MessageKind, type: unknown, options: obj
   if (!isStandardSchema(given.schema)) throw noSchema(owner, 'schema');
   if (given.result !== undefined && !isStandardSchema(given.result)) throw noSchema(owner, 'result');
   if (given.stream !== undefined && typeof given.stream !== 'function') {
-    throw refusal(owner, 'stream', 'stream is not a function', 'For example stream: (order) => order.id.');
+    throw invalidOption(
+      owner,
+      'stream',
+      'stream is not a function',
+      'For example stream: (order) => order.id.',
+    );
   }
   if (address !== undefined && !isName(address)) {
     const option = addressOption[kind];
-    throw refusal(
+    throw invalidOption(
       owner,
       option,
       `${option} is not a name`,
@@ -64,12 +74,12 @@ function resolveUpcasters(
   for (let from = 1; from < version; from++) {
     if (typeof steps[from] === 'function') continue;
     const hint = `Add upcast: { ${from}: (old) => … }, which makes a payload of version ${from + 1} of one of version ${from}.`;
-    throw refusal(owner, 'upcast', `there is no upcaster from version ${from}`, hint);
+    throw invalidOption(owner, 'upcast', `there is no upcaster from version ${from}`, hint);
   }
   const unused = Object.keys(steps).find((key) => !/^[1-9]\d*$/.test(key) || Number(key) >= version);
   if (unused !== undefined) {
     const hint = `The version is ${version}: upcasters go from 1 to ${version - 1}. Was version to be raised?`;
-    throw refusal(owner, 'upcast', `the upcaster ${unused} is never used`, hint);
+    throw invalidOption(owner, 'upcast', `the upcaster ${unused} is never used`, hint);
   }
   return steps as Readonly<Record<number, Upcaster>>;
 }
@@ -81,9 +91,5 @@ export function isName(value: unknown): value is string {
 
 function noSchema(owner: string, option: string): WhizbangError {
   const hint = 'Give a schema of zod, valibot, arktype or another library with Standard Schema.';
-  return refusal(owner, option, `${option} is not a Standard Schema`, hint);
-}
-
-function refusal(owner: string, option: string, fact: string, hint: string): WhizbangError {
-  return new WhizbangError('INVALID_OPTION', { message: `${owner}: ${fact}.`, hint, details: { option } });
+  return invalidOption(owner, option, `${option} is not a Standard Schema`, hint);
 }

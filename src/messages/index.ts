@@ -31,7 +31,7 @@ export {
 } from './metadata.js';
 export { readPayload, validatePayload, validateResult } from './payload.js';
 export type { StandardSchema } from './standard-schema.js';
-export { isUuid, streamIdOf, streamNamespace } from './stream-id.js';
+export { streamIdOf, streamNamespace } from './stream-id.js';
 export {
   childTraceparent,
   newTraceparent,

@@ -1,18 +1,12 @@
 import { createHash } from 'node:crypto';
 import { WhizbangError } from '../errors.js';
 import type { StreamId } from '../message.js';
+import { isUuid, nilUuid } from '../uuid.js';
 
 /** The namespace of the UUIDs (version 5) that stand for streams with other names. Part of the stored data: fixed. */
 export const streamNamespace = '48b2326a-d6c4-48f7-82aa-501ca0e861f9';
 
-const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-const nil = '00000000-0000-0000-0000-000000000000';
 const namespaceBytes = Buffer.from(streamNamespace.replaceAll('-', ''), 'hex');
-
-/** Whether it is written in the usual 36 characters, and is not all zero (which is somebody's unset variable). */
-export function isUuid(value: unknown): value is string {
-  return typeof value === 'string' && uuid.test(value) && value !== nil;
-}
 
 /**
  * The id of the stream with this name: a UUID is its own, in small letters; any other text gets the same UUID
@@ -46,7 +40,7 @@ export function streamOfRule(
 }
 
 function idOf(name: string): StreamId {
-  return uuid.test(name) ? name.toLowerCase() : nameUuid(name);
+  return isUuid(name) ? name.toLowerCase() : nameUuid(name);
 }
 
 /** RFC 9562, version 5: SHA-1 of namespace and name, with the bits of version and variant set. */
@@ -63,7 +57,7 @@ function faultOf(name: unknown): string | undefined {
   if (name === null || name === undefined) return undefined;
   if (typeof name !== 'string') return `is a ${typeof name}, a string is needed`;
   if (name === '') return 'is empty';
-  if (name === nil) return 'is the nil UUID';
+  if (name === nilUuid) return 'is the nil UUID';
   return undefined;
 }
 

@@ -2,11 +2,13 @@
 // In: a definition, options, a function. Out: a frozen Receptor, or INVALID_OPTION.
 // Called by users; the workers run what it makes. It never runs a handler itself.
 import type { Queryable } from '../database/index.js';
-import { WhizbangError } from '../errors.js';
 import { isName, type MessageDefinition, type MessageKind } from '../messages/index.js';
-import { receptorOptions, resolveOptions } from '../options.js';
+import { invalidOption, receptorOptions, resolveOptions } from '../options.js';
 import type { Receptor, ReceptorHandler, ReceptorOptions } from './receptor-types.js';
 import { resolveRetryPolicy } from './retry-policy.js';
+
+const usage =
+  'Write receptor(OrderPlaced, handler) or receptor(OrderPlaced, { timeoutSeconds: 30 }, handler).';
 
 /** `receptor(definition, handler)` or `receptor(definition, options, handler)`. */
 export interface MakeReceptor<Tx> {
@@ -31,21 +33,22 @@ export const receptor: MakeReceptor<Queryable> = receptorFor<Queryable>();
 
 function makeReceptor(definition: MessageDefinition, ...rest: readonly unknown[]): Receptor<unknown> {
   if (typeof definition !== 'function' || typeof definition.type !== 'string') {
-    throw refusal('receptor', 'definition', 'the first argument is not a message definition');
+    throw invalidOption('receptor', 'definition', 'the first argument is not a message definition', usage);
   }
   const owner = `receptor(${definition.type})`;
   const [options, handler] = typeof rest[0] === 'function' ? [{}, rest[0]] : rest;
   if (handler === rest[0] && rest.length > 1)
-    throw refusal(owner, 'handler', 'something follows the handler, which comes last');
-  if (typeof handler !== 'function') throw refusal(owner, 'handler', 'there is no handler');
+    throw invalidOption(owner, 'handler', 'something follows the handler, which comes last', usage);
+  if (typeof handler !== 'function') throw invalidOption(owner, 'handler', 'there is no handler', usage);
   const given = (options ?? {}) as Readonly<Record<string, unknown>>;
   const others = ['name', 'transaction', 'alone', 'retry'];
   const { timeoutSeconds } = resolveOptions(owner, receptorOptions, given, others);
   const { name = definition.type, transaction = true, alone = false, retry = {} } = given;
-  if (!isName(name)) throw refusal(owner, 'name', 'name is not a text, or is empty');
+  if (!isName(name)) throw invalidOption(owner, 'name', 'name is not a text, or is empty', usage);
   if (typeof transaction !== 'boolean')
-    throw refusal(owner, 'transaction', 'transaction is neither true nor false');
-  if (typeof alone !== 'boolean') throw refusal(owner, 'alone', 'alone is neither true nor false');
+    throw invalidOption(owner, 'transaction', 'transaction is neither true nor false', usage);
+  if (typeof alone !== 'boolean')
+    throw invalidOption(owner, 'alone', 'alone is neither true nor false', usage);
   resolveRetryPolicy(owner, retry);
   return Object.freeze({
     name,
@@ -55,13 +58,5 @@ function makeReceptor(definition: MessageDefinition, ...rest: readonly unknown[]
     retry: Object.freeze({ ...(retry as object) }),
     timeoutSeconds,
     handle: handler as Receptor<unknown>['handle'],
-  });
-}
-
-function refusal(owner: string, option: string, fact: string): WhizbangError {
-  return new WhizbangError('INVALID_OPTION', {
-    message: `${owner}: ${fact}.`,
-    hint: 'Write receptor(OrderPlaced, handler) or receptor(OrderPlaced, { timeoutSeconds: 30 }, handler).',
-    details: { option },
   });
 }

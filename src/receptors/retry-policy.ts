@@ -1,6 +1,5 @@
 // When a message that failed is tried again, and when it is given up.
-import { WhizbangError } from '../errors.js';
-import { resolveOptions, retryOptions } from '../options.js';
+import { invalidOption, resolveOptions, retryOptions } from '../options.js';
 
 /** When a message that failed is tried again, and when it is given up. */
 export interface RetryPolicy {
@@ -29,12 +28,22 @@ export function resolveRetryPolicy(owner: string, given: unknown, ofService: unk
   const merged = Object.assign({}, ...layers) as Partial<RetryPolicy>;
   const numbers = resolveOptions(`${owner} retry`, retryOptions, merged, ['isFinal']);
   if (merged.isFinal !== undefined && typeof merged.isFinal !== 'function') {
-    throw refusal(owner, 'retry.isFinal', 'is not a function', 'Give (error) => true or false.');
+    throw invalidOption(
+      owner,
+      'retry.isFinal',
+      'retry.isFinal is not a function',
+      'Give (error) => true or false.',
+    );
   }
   const own = layers[1] as Partial<RetryPolicy>;
   if (own.firstDelaySeconds !== undefined && own.firstDelaySeconds > numbers.maxDelaySeconds) {
     const hint = `Make it at most maxDelaySeconds, which is ${numbers.maxDelaySeconds}.`;
-    throw refusal(owner, 'retry.firstDelaySeconds', 'is more than maxDelaySeconds', hint);
+    throw invalidOption(
+      owner,
+      'retry.firstDelaySeconds',
+      'retry.firstDelaySeconds is more than maxDelaySeconds',
+      hint,
+    );
   }
   return Object.freeze({ ...numbers, isFinal: merged.isFinal });
 }
@@ -66,15 +75,7 @@ export function isFinalError(policy: Pick<RetryPolicy, 'isFinal'>, error: unknow
 
 function withoutUndefined(owner: string, layer: unknown): Record<string, unknown> {
   if (typeof layer !== 'object' || layer === null) {
-    throw refusal(owner, 'retry', 'is not an object', 'For example retry: { attempts: 5 }.');
+    throw invalidOption(owner, 'retry', 'retry is not an object', 'For example retry: { attempts: 5 }.');
   }
   return Object.fromEntries(Object.entries(layer).filter(([, value]) => value !== undefined));
-}
-
-function refusal(owner: string, option: string, fact: string, hint: string): WhizbangError {
-  return new WhizbangError('INVALID_OPTION', {
-    message: `${owner}: ${option} ${fact}.`,
-    hint,
-    details: { option },
-  });
 }

@@ -1,6 +1,10 @@
 import { refuseConnectionString } from '../database/index.js';
-import { WhizbangError } from '../errors.js';
-import { isUuid } from '../messages/index.js';
+import { invalidOption } from '../options.js';
+import { isGivenUuid } from '../uuid.js';
+
+/** Thrown for what is given to createWhizbang. */
+const wrong = (option: string, fact: string, hint: string) =>
+  invalidOption('createWhizbang', option, fact, hint);
 
 type Given = Readonly<Record<string, unknown>>;
 
@@ -50,7 +54,7 @@ export function refuseWrongParts(options: unknown): void {
       "Give 'immediate' or 'interval'. For what belongs together, send it in shop.scope().",
     );
   }
-  if (instanceId !== undefined && !isUuid(instanceId)) {
+  if (instanceId !== undefined && !isGivenUuid(instanceId)) {
     throw wrong(
       'instanceId',
       'instanceId is not a UUID',
@@ -95,12 +99,4 @@ function has(value: unknown, ...methods: readonly string[]): boolean {
 
 function isObject(value: unknown): value is Given {
   return typeof value === 'object' && value !== null;
-}
-
-function wrong(option: string, fact: string, hint: string): WhizbangError {
-  return new WhizbangError('INVALID_OPTION', {
-    message: `createWhizbang: ${fact}.`,
-    hint,
-    details: { option },
-  });
 }

@@ -2,7 +2,7 @@
 // In: the parts that the composition root has made. Out: something that runs until it is stopped.
 // Called by Whizbang.start and Whizbang.stop. The order of stopping is the point: stop receiving, finish or give back
 // what runs, say so to the database, release the leases, close.
-import { joinService } from '../coordinator/index.js';
+import { joinService, noRoom } from '../coordinator/index.js';
 import { withPooledClient } from '../database/index.js';
 import { describeError } from '../describe-error.js';
 import { beforeDeadline } from '../time-limits.js';
@@ -34,7 +34,7 @@ export class Workers<Tx> {
     const { service, settings, coordinator, pool, schema, reports, registry, gate, events } = this.#options;
     const { loop, consumer, intake, listener } = this.#parts;
     // Registered before it subscribes: the subscriptions of an instance that nobody knows are swept away.
-    await coordinator.processWorkBatch({ maxOutboxItems: 0, maxInboxItems: 0, maxPerspectiveItems: 0 });
+    await coordinator.processWorkBatch(noRoom);
     const { instanceId } = coordinator.instance;
     await withPooledClient(pool, (db) => joinService(db, schema, instanceId), joinMs);
     // Before anything is handed out: what waits in the outbox for this very service would find nobody.

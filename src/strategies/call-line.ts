@@ -1,7 +1,7 @@
 // The line in front of the coordinator: one call in flight, and all that waits meanwhile rides on the next one.
 // In: runs of units, from every strategy of an instance. Out: calls, one after the other, each at most so big.
 // Called by the strategies, or by a program directly. It keeps nothing: a run that rejects has its units back.
-import type { WorkBatchRequest, WorkCoordinator } from '../coordinator/index.js';
+import { noRoom, type WorkBatchRequest, type WorkCoordinator } from '../coordinator/index.js';
 import { WhizbangError } from '../errors.js';
 import { type WorkBatch, WorkBatchFlags } from '../message.js';
 import { asWhizbangError, blamesInput } from './blame.js';
@@ -53,7 +53,6 @@ type Room = Pick<
 
 /** Bigger calls cost as much per message (about 100 µs for 1 000 as for 3 000, on two busy cores) and hold up what waits. */
 const maxItemsPerCall = 1000;
-const noRoom: Room = { maxOutboxItems: 0, maxInboxItems: 0, maxPerspectiveItems: 0 };
 
 /** Where the units of all strategies of an instance wait for the one call in flight. */
 export class CallLine {

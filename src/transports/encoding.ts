@@ -1,4 +1,5 @@
 import { WhizbangError } from '../errors.js';
+import { isUuid } from '../uuid.js';
 import type { TransportMessage, UnreadableContent } from './transport.js';
 
 /**
@@ -41,9 +42,6 @@ export function decodeMessage(bytes: Uint8Array, address: string): TransportMess
   const { messageId, type, payload, metadata = null, scope = null, streamId = null } = fields;
   return { messageId, address, type, payload, metadata, scope, streamId } as TransportMessage;
 }
-
-const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-const isUuid = (value: unknown) => typeof value === 'string' && uuid.test(value);
 
 /** What the inbox insists on: anything else would be refused there, every time it comes. */
 const isRight: Readonly<Record<string, (value: unknown) => boolean>> = {

@@ -5,6 +5,7 @@ import {
   CollectedMessages,
   continuing,
   type Invocation,
+  noReceptor,
   type Origin,
   type OutboxWriter,
 } from '../../dispatch/index.js';
@@ -72,13 +73,6 @@ function stopped({ type }: Invocation['envelope']): WhizbangError {
   return new WhizbangError('DISPOSED', {
     message: `${type} cannot be invoked: the instance is stopped.`,
     hint: 'Stop the instance after the last one who invokes, or make a new one with createWhizbang.',
-    details: { type },
-  });
-}
-
-function noReceptor({ type }: Invocation['envelope']): WhizbangError {
-  return new WhizbangError('NO_RECEPTOR', {
-    message: `There is no receptor for ${type} in this process.`,
     details: { type },
   });
 }

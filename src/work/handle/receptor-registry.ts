@@ -1,5 +1,5 @@
-import { WhizbangError } from '../../errors.js';
 import type { MessageDefinition, MessageKind } from '../../messages/index.js';
+import { invalidOption } from '../../options.js';
 import type { Receptor } from '../../receptors/index.js';
 import { unreadable } from '../publish/unreadable.js';
 
@@ -38,21 +38,21 @@ export class ReceptorRegistry<Tx> {
     const { type, kind } = receptor.definition as MessageDefinition<MessageKind, never, unknown, unknown>;
     const known = this.#byType.get(type) ?? [];
     if (known.length > 0 && kind === 'command') {
-      throw refused(
-        `The command ${type} has two receptors.`,
+      throw invalidOption(
+        'createWhizbang',
+        'receptors',
+        `the command ${type} has two receptors`,
         'A command has one receiver. Publish an event, or put both into one receptor.',
       );
     }
     if (known.some(({ name }) => name === receptor.name)) {
-      throw refused(
-        `Two receptors of ${type} are called ${receptor.name}.`,
+      throw invalidOption(
+        'createWhizbang',
+        'receptors',
+        `two receptors of ${type} are called ${receptor.name}`,
         'Give each a name of its own: receptor(definition, { name: "…" }, handler). It is kept with what it has handled, so it must not change.',
       );
     }
     this.#byType.set(type, [...known, receptor]);
   }
-}
-
-function refused(message: string, hint: string): WhizbangError {
-  return new WhizbangError('INVALID_OPTION', { message, hint, details: { option: 'receptors' } });
 }

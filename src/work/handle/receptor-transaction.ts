@@ -2,7 +2,7 @@
 // In: the first, and who brings the next. Out: all their effects, the messages they sent and their completions, or nothing.
 // Called by the receptor runner. It never says what becomes of a message that was not handled.
 
-import { spoilTransaction, type WorkCoordinator } from '../../coordinator/index.js';
+import { noRoom, spoilTransaction, type WorkCoordinator } from '../../coordinator/index.js';
 import type { Queryable } from '../../database/index.js';
 import type { OutboxWriter } from '../../dispatch/index.js';
 import { WhizbangError } from '../../errors.js';
@@ -116,7 +116,7 @@ export class ReceptorTransaction<Tx> {
 
   /** In the handlers' transaction, as its last statement: it locks the rows of their streams until the commit. */
   async #settle(unit: WorkUnit, db: Queryable): Promise<void> {
-    const request = { ...unit, maxOutboxItems: 0, maxInboxItems: 0, maxPerspectiveItems: 0 };
+    const request = { ...unit, ...noRoom };
     const { leaseLost } = await this.#options.coordinator.processWorkBatch(request, db);
     const [lost] = leaseLost;
     if (lost === undefined) return;
