@@ -1,0 +1,47 @@
+// The hosted CI and .ci/run do the same: the workflow calls parts that exist, on the versions that the package names.
+import { existsSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { pageText, root } from '../docs/page.js';
+
+const workflow = pageText('.github/workflows/ci.yml');
+const script = pageText('.ci/run');
+const manifest = JSON.parse(pageText('package.json')) as {
+  engines: { node: string };
+  scripts: Record<string, string>;
+};
+
+describe('The hosted CI', () => {
+  it('runs exactly the parts that .ci/run puts together', () => {
+    const called = [...workflow.matchAll(/run: \.ci\/run (\w+)/g)].map(([, part]) => part);
+    const [, all = ''] = /^ {2}all\)\n([\s\S]*?);;/m.exec(script) ?? [];
+    const parts = [...all.matchAll(/^ +(\w+)/gm)].map(([, part]) => part);
+    expect([...new Set(called)].sort()).toEqual([...new Set(parts)].sort());
+  });
+
+  it('begins with the oldest Node that the package allows, and with PostgreSQL 15', () => {
+    const oldest = /\d+/.exec(manifest.engines.node)?.[0];
+    const first = [...workflow.matchAll(/ node: \[(\d+)/g)].map(([, version]) => version);
+    expect(first).toEqual([oldest, oldest]);
+    expect(workflow).toContain('postgres: [15, 16, 17, 18]');
+  });
+});
+
+describe('.ci/run', () => {
+  it('calls npm scripts that exist', () => {
+    const called = [...script.matchAll(/npm run (?:--silent )?([\w:]+)/g)].map(([, name = '']) => name);
+    expect(called.filter((name) => manifest.scripts[name] === undefined)).toEqual([]);
+  });
+
+  it('names folders and files of tests that exist', () => {
+    const named = script.match(/\btest\/[\w/-]+(?:\.c)?/g) ?? [];
+    const missing = named.filter(
+      (path) => !['', '.test.ts'].some((end) => existsSync(new URL(path + end, root))),
+    );
+    expect(missing).toEqual([]);
+  });
+
+  it('does the cheap before the dear', () => {
+    const [, all = ''] = /^ {2}all\)\n([\s\S]*?);;/m.exec(script) ?? [];
+    expect(all.trim().split(/\n\s*/)).toEqual(['check', 'postgres 18', 'postgres 15', 'bench']);
+  });
+});
