@@ -126,7 +126,7 @@ describe('the user who starts it', () => {
   it('is told what to install when the binaries are missing', async () => {
     const source = fileURLToPath(new URL('../../src/', import.meta.url));
     await cp(join(source, 'embedded'), join(folder, 'embedded'), { recursive: true });
-    await cp(join(source, 'errors.ts'), join(folder, 'errors.ts'));
+    for (const file of ['errors.ts', 'options.ts']) await cp(join(source, file), join(folder, file));
     await writeFile(join(folder, 'package.json'), '{ "type": "module" }');
     const code = `const { startEmbeddedPostgres } = await import('./embedded/index.ts');
       await startEmbeddedPostgres().catch((error) => console.log(JSON.stringify({ ...error })));`;
