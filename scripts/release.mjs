@@ -1,5 +1,5 @@
 // Makes a release ready to be committed: bumps the version and dates the section "Unreleased" of the changelog.
-//   node scripts/release.mjs <major | minor | patch | x.y.z> [--date yyyy-mm-dd]
+//   npm run release -- <major | minor | patch | x.y.z> [--date yyyy-mm-dd]
 // Run in the root of the repository. It changes CHANGELOG.md, package.json, package-lock.json and src/version.ts, and
 // nothing when it refuses. It never commits, tags or publishes.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
