@@ -23,11 +23,29 @@ function read(folder) {
   });
 }
 
-const embedded = { migrations: read('migrations'), functions: read('functions'), views: read('views') };
+/** Each after those that its text names, otherwise as they come. */
+function inOrderOfUse(files) {
+  const ordered = new Set();
+  const take = (file, users) => {
+    if (users.includes(file)) throw new Error(`Types use each other: ${users.map(({ name }) => name).join(', ')}.`);
+    const words = new Set(file.text.replace(/--.*/g, '').match(/\w+/g));
+    for (const used of files) if (used !== file && words.has(used.name)) take(used, [...users, file]);
+    ordered.add(file);
+  };
+  for (const file of files) take(file, []);
+  return [...ordered];
+}
+
+const embedded = {
+  migrations: read('migrations'),
+  types: inOrderOfUse(read('types')),
+  functions: read('functions'),
+  views: read('views'),
+};
 mkdirSync(new URL('./', out), { recursive: true });
 writeFileSync(
   out,
   `// Made by scripts/embed-sql.mjs from sql/. Do not edit.\n` +
     `export interface SqlFile {\n  readonly name: string;\n  readonly text: string;\n}\n` +
-    `export const embeddedSql: Readonly<Record<'migrations' | 'functions' | 'views', readonly SqlFile[]>> = ${JSON.stringify(embedded, null, 2)};\n`,
+    `export const embeddedSql: Readonly<Record<'migrations' | 'types' | 'functions' | 'views', readonly SqlFile[]>> = ${JSON.stringify(embedded, null, 2)};\n`,
 );

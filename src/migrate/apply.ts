@@ -1,25 +1,11 @@
-import { codeOf, type Queryable, serverErrorOf } from '../database/index.js';
-import { WhizbangError, type WhizbangErrorCode } from '../errors.js';
+import type { Queryable } from '../database/index.js';
+import { WhizbangError } from '../errors.js';
 import { confirmCode, forget, record } from './ledger.js';
-import { readObjects, restoreGrants } from './objects.js';
-import type { MigrationPlan } from './plan.js';
+import { dropAll, readObjects, restoreGrants } from './objects.js';
+import { type MigrationPlan, replacesTypes } from './plan.js';
 import type { Release, ReleaseFile } from './release.js';
-
-const cannotReplace = new Set([
-  '42P13', // invalid_function_definition: another return type, name of a parameter, or fewer defaults
-  '42P16', // invalid_table_definition: a column of a view went away or changed
-  '42723', // duplicate_function: the file says `create`, not `create or replace`
-  '42P07', // duplicate_table: the same for a view
-]);
-
-const notTheFilesFault = new Set<WhizbangErrorCode>([
-  'CONNECTION_LOST',
-  'DATABASE_EXHAUSTED',
-  'DEADLOCK',
-  'PERMISSION_DENIED',
-  'SERIALIZATION',
-  'TIMEOUT',
-]);
+import { attempt, run } from './run-file.js';
+import { changeTypes } from './types.js';
 
 /** Carries out a plan inside the caller's transaction. */
 export async function applyPlan(
@@ -39,14 +25,15 @@ export async function applyPlan(
       details: { schema, object: foreign.identity },
     });
   }
-  if (plan.migrations.length > 0 && installed.size > 0) await stopCalls(db);
+  if ((plan.migrations.length > 0 || replacesTypes(plan)) && installed.size > 0) await stopCalls(db);
   for (const file of plan.migrations) await run(db, file);
+  if (replacesTypes(plan)) await changeTypes(db, plan.types, await readObjects(db, schema, names));
   await applyFunctions(db, schema, plan.functions);
   await applyViews(db, release, plan);
   await dropObsolete(db, schema, plan);
   await restoreGrants(db, before, await readObjects(db, schema, names));
 
-  await record(db, [...plan.migrations, ...plan.functions, ...plan.views], release.version);
+  await record(db, [...plan.migrations, ...plan.types, ...plan.functions, ...plan.views], release.version);
   if (plan.confirms) await confirmCode(db, release.version);
 }
 
@@ -54,7 +41,7 @@ export async function applyPlan(
  * Every call of process_work_batch reads this table first. While it is locked, calls wait there with no other
  * table in their hands, so the migrations' own locks cannot deadlock with them, in whatever order they come.
  */
-async function stopCalls(db: Queryable): Promise<void> {
+export async function stopCalls(db: Queryable): Promise<void> {
   const { rows } = await db.query(`select to_regclass('wh_service_instances') is not null as present`);
   if ((rows[0] as { present: boolean }).present) await db.query('lock table wh_service_instances');
 }
@@ -94,43 +81,13 @@ async function dropObsolete(db: Queryable, schema: string, plan: MigrationPlan):
     schema,
     plan.obsolete.map((row) => row.name),
   );
-  for (const kind of ['view', 'function'] as const) {
-    for (const { identity } of objects.filter((object) => object.kind === kind)) {
-      await db.query(`drop ${kind === 'view' ? 'view' : 'routine'} ${identity}`);
-    }
+  for (const kind of ['view', 'function', 'type'] as const) {
+    await dropAll(
+      db,
+      objects.filter((object) => object.kind === kind),
+    );
   }
   for (const row of plan.obsolete) await forget(db, row);
-}
-
-/** False, and nothing done, when PostgreSQL says that an object cannot be replaced in place. */
-async function attempt(db: Queryable, work: () => Promise<void>): Promise<boolean> {
-  await db.query('savepoint replace_in_place');
-  try {
-    await work();
-  } catch (error) {
-    if (!cannotReplace.has(serverErrorOf(error)?.code ?? '')) throw error;
-    await db.query('rollback to savepoint replace_in_place');
-    return false;
-  }
-  await db.query('release savepoint replace_in_place');
-  return true;
-}
-
-/** One file is one simple query, so it may hold several statements and dollar-quoted bodies. */
-async function run(db: Queryable, file: ReleaseFile): Promise<void> {
-  try {
-    await db.query(file.text);
-  } catch (error) {
-    const server = serverErrorOf(error);
-    if (server === undefined) throw error;
-    const code = codeOf(server.code);
-    const line = server.position && file.text.slice(0, Number(server.position) - 1).split('\n').length;
-    throw new WhizbangError(notTheFilesFault.has(code) ? code : 'MIGRATION_FAILED', {
-      message: `The ${file.kind} ${file.name} failed${line ? ` at line ${line}` : ''}: ${server.message}`,
-      details: { file: file.name, kind: file.kind, sqlState: server.code, ...(line ? { line } : {}) },
-      cause: error,
-    });
-  }
 }
 
 const isCode = (file: ReleaseFile) => file.kind !== 'migration';

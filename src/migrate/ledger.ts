@@ -34,7 +34,7 @@ export async function createLedger(db: Queryable): Promise<void> {
   await db.query(`
     create table if not exists wh_migrations (
       name            text primary key,
-      kind            text not null check (kind in ('migration', 'function', 'view')),
+      kind            text not null check (kind in ('migration', 'type', 'function', 'view')),
       hash            text not null,
       package_version text not null,
       applied_at      timestamptz not null default now()
@@ -55,7 +55,7 @@ export async function record(db: Queryable, files: readonly ReleaseFile[], versi
   );
 }
 
-/** Unchanged functions and views now belong to this version, so that an older package leaves them alone. */
+/** Unchanged types, functions and views now belong to this version, so that an older package leaves them alone. */
 export async function confirmCode(db: Queryable, version: string): Promise<void> {
   await db.query(
     `update wh_migrations

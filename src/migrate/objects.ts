@@ -7,9 +7,9 @@ interface Grant {
   readonly grantable: boolean;
 }
 
-/** A function or view of ours as it stands in the catalogue, with what others may do with it. */
-interface DatabaseObject {
-  readonly kind: 'function' | 'view';
+/** A type, function or view of ours as it stands in the catalogue, with what others may do with it. */
+export interface DatabaseObject {
+  readonly kind: 'type' | 'function' | 'view';
   readonly name: string;
   readonly oid: string;
   /** As SQL names it, with its argument types. */
@@ -45,10 +45,43 @@ export async function readObjects(
       where c.relnamespace = (select oid from pg_namespace where nspname = $1)
         and c.relkind = 'v'
         and c.relname = any ($2)
+      union all
+     select 'type', t.typname::text, t.oid::text, t.oid::regtype::text,
+            ${grantsOf(`coalesce(t.typacl, acldefault('T', t.typowner))`, 't.typowner')}
+       from pg_type t join pg_class c on c.oid = t.typrelid and c.relkind = 'c'
+      where t.typnamespace = (select oid from pg_namespace where nspname = $1)
+        and t.typname = any ($2)
       order by 1, 2, 3`,
     [schema, names],
   );
   return rows as DatabaseObject[];
+}
+
+const words = { type: 'type', function: 'routine', view: 'view' } as const;
+
+/** Objects of one kind, in one statement: they may use one another. */
+export async function dropAll(db: Queryable, objects: readonly DatabaseObject[]): Promise<void> {
+  const [first] = objects;
+  if (first === undefined) return;
+  await db.query(`drop ${words[first.kind]} ${objects.map(({ identity }) => identity).join(', ')}`);
+}
+
+/** Of these functions: those with a parameter or result of one of these types, or of an array of it. */
+export async function withSignatureOf(
+  db: Queryable,
+  functions: readonly DatabaseObject[],
+  types: readonly DatabaseObject[],
+): Promise<DatabaseObject[]> {
+  const { rows } = await db.query(
+    `select distinct d.objid::text as oid
+       from pg_depend d join pg_type t on t.oid = d.refobjid
+      where d.classid = 'pg_proc'::regclass
+        and d.refclassid = 'pg_type'::regclass
+        and (t.oid = any ($1::text::oid[]) or t.typelem = any ($1::text::oid[]))`,
+    [`{${types.map((type) => type.oid).join()}}`],
+  );
+  const users = new Set((rows as { oid: string }[]).map((row) => row.oid));
+  return functions.filter((object) => users.has(object.oid));
 }
 
 /**
@@ -62,9 +95,11 @@ export async function restoreGrants(
 ): Promise<void> {
   const kept = new Set(before.map((object) => object.oid));
   for (const made of after.filter((object) => !kept.has(object.oid))) {
-    const target = made.kind === 'function' ? `routine ${made.identity}` : made.identity;
-    if (made.kind === 'function') await db.query(`revoke all on ${target} from public`);
-    for (const old of before.filter((object) => object.kind === made.kind && object.name === made.name)) {
+    const replaced = before.filter((object) => object.kind === made.kind && object.name === made.name);
+    const target = `${made.kind === 'view' ? 'table' : words[made.kind]} ${made.identity}`;
+    if (made.kind === 'function' || replaced.length > 0)
+      await db.query(`revoke all on ${target} from public`);
+    for (const old of replaced) {
       for (const grant of old.grants) {
         const option = grant.grantable ? ' with grant option' : '';
         await db.query(`grant ${grant.privilege} on ${target} to ${grant.grantee}${option}`);

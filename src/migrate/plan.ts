@@ -5,11 +5,13 @@ import type { Release, ReleaseFile } from './release.js';
 
 export interface MigrationPlan {
   readonly migrations: readonly ReleaseFile[];
+  /** All of them, or none: they use one another, and everything uses them. */
+  readonly types: readonly ReleaseFile[];
   readonly functions: readonly ReleaseFile[];
   readonly views: readonly ReleaseFile[];
-  /** Functions and views that this version no longer has. */
+  /** Types, functions and views that this version no longer has. */
   readonly obsolete: readonly LedgerRow[];
-  /** Functions and views are as they should be, but are still noted under an older version. */
+  /** Types, functions and views are as they should be, but are still noted under an older version. */
   readonly confirms: boolean;
 }
 
@@ -22,26 +24,36 @@ export function planMigration(release: Release, ledger: readonly LedgerRow[]): M
 
   const migrations = release.files.filter((file) => file.kind === 'migration' && !present.has(file.name));
   const code = ledger.filter((row) => row.kind !== 'migration');
-  // In a rolling deploy an old copy may start after a new one has brought its functions: they stay.
+  // In a rolling deploy an old copy may start after a new one has brought its types and functions: they stay.
   const codeIsNewer = code.some((row) => compareVersions(row.package_version, release.version) > 0);
-  if (codeIsNewer) return { migrations, functions: [], views: [], obsolete: [], confirms: false };
+  if (codeIsNewer) return { migrations, types: [], functions: [], views: [], obsolete: [], confirms: false };
 
-  // A migration may drop a function or view that stands in its way, so all of them are applied after one.
-  const changed = release.files.filter(
-    (file) => migrations.length > 0 || present.get(file.name)?.hash !== file.hash,
-  );
+  const isNew = (file: ReleaseFile) => present.get(file.name)?.hash !== file.hash;
+  const obsolete = code.filter((row) => !known.has(row.name));
+  const types = release.files.filter((file) => file.kind === 'type');
+  const typesChange = types.some(isNew) || obsolete.some((row) => row.kind === 'type');
+  // A migration may drop a function or view that stands in its way, and what uses a type goes with it: all are applied after these.
+  const changed = release.files.filter((file) => migrations.length > 0 || typesChange || isNew(file));
   return {
     migrations,
+    types: typesChange ? types : [],
     functions: changed.filter((file) => file.kind === 'function'),
     views: changed.filter((file) => file.kind === 'view'),
-    obsolete: code.filter((row) => !known.has(row.name)),
+    obsolete,
     confirms: code.some((row) => row.package_version !== release.version),
   };
 }
 
 export function isEmpty(plan: MigrationPlan): boolean {
-  const steps = [plan.migrations, plan.functions, plan.views, plan.obsolete];
-  return steps.every((step) => step.length === 0) && !plan.confirms;
+  return !changesAnything(plan) && !plan.confirms;
+}
+
+export function replacesTypes({ types, obsolete }: MigrationPlan): boolean {
+  return types.length > 0 || obsolete.some((row) => row.kind === 'type');
+}
+
+export function changesAnything({ migrations, types, functions, views, obsolete }: MigrationPlan): boolean {
+  return [migrations, types, functions, views, obsolete].some((step) => step.length > 0);
 }
 
 function refuseNewer(release: Release, ledger: readonly LedgerRow[], known: Map<string, ReleaseFile>): void {

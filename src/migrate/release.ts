@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { packageVersion } from '../version.js';
 import { embeddedSql, type SqlFile } from './sql.generated.js';
 
-export type SqlKind = 'migration' | 'function' | 'view';
+export type SqlKind = 'migration' | 'type' | 'function' | 'view';
 
 export interface ReleaseFile extends SqlFile {
   readonly kind: SqlKind;
@@ -21,6 +21,7 @@ export function makeRelease(version: string, sql: typeof embeddedSql): Release {
     version,
     files: [
       ...sql.migrations.map(as('migration')),
+      ...sql.types.map(as('type')),
       ...sql.functions.map(as('function')),
       ...sql.views.map(as('view')),
     ],

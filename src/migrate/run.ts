@@ -3,8 +3,9 @@ import { type Queryable, quoteSchema } from '../database/index.js';
 import { applyPlan } from './apply.js';
 import { compareVersions } from './compare-versions.js';
 import { createLedger, type LedgerRow, peekLedger, readLedger } from './ledger.js';
-import { isEmpty, type MigrationPlan, planMigration } from './plan.js';
+import { changesAnything, isEmpty, type MigrationPlan, planMigration } from './plan.js';
 import type { Release } from './release.js';
+import { adoptSquashed, withoutSquashed } from './squashed.js';
 
 /** What `migrate` did. */
 export interface MigrationReport {
@@ -30,7 +31,7 @@ export async function runMigration(
   release: Release,
 ): Promise<MigrationReport> {
   const quoted = quoteSchema(schema);
-  const ledger = await peekLedger(db, quoted);
+  const ledger = withoutSquashed(await peekLedger(db, quoted), release);
   const plan = planMigration(release, ledger);
   if (isEmpty(plan)) return reportOf(schema, release, ledger, plan);
 
@@ -62,6 +63,7 @@ async function migrateUnderLock(
   await db.query(`set local search_path = ${quoted}, pg_temp`);
   await db.query('set local check_function_bodies = off');
   await createLedger(db);
+  await adoptSquashed(db, schema, quoted, release);
 
   const ledger = await readLedger(db, quoted);
   const plan = planMigration(release, ledger);
@@ -91,7 +93,7 @@ function reportOf(
     applied,
     functions,
     views,
-    alreadyCurrent: [plan.migrations, plan.functions, plan.views, plan.obsolete].every((s) => s.length === 0),
+    alreadyCurrent: !changesAnything(plan),
     fromVersion,
     toVersion: [...versions, release.version].sort(compareVersions).at(-1) as string,
   };

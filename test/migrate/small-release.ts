@@ -13,9 +13,10 @@ export function smallRelease(
   version: string,
   {
     migrations = [tableT],
+    types = [],
     functions = [functionF],
     views = [viewV],
   }: Partial<Record<string, SqlFile[]>> = {},
 ): Release {
-  return makeRelease(version, { migrations, functions, views });
+  return makeRelease(version, { migrations, types, functions, views });
 }

@@ -12,6 +12,11 @@ const old = makeRelease('0.0.1', embeddedSql);
 /** What an upgrade may do: rewrite tables, and give the function another parameter at its end. */
 const next = makeRelease('99.0.0', {
   ...embeddedSql,
+  types: embeddedSql.types.map((file) =>
+    file.name === 'wh_call'
+      ? { ...file, text: file.text.replace(/\n\);\s*$/, ',\n  added_later int\n);\n') }
+      : file,
+  ),
   migrations: [
     ...embeddedSql.migrations,
     {
@@ -160,7 +165,7 @@ describe('An upgrade', () => {
       const functions = embeddedSql.functions.filter(({ name }) =>
         migrations.some(({ text }) => text.includes(`create function ${name}(`)),
       );
-      const prefix = { migrations, functions, views: [] };
+      const prefix = { migrations, types: [], functions, views: [] };
       await migrateTo(makeRelease('0.0.1', prefix), { pool: db.pool });
       const messageId = newMessageId();
       await db.pool.query(

@@ -1,4 +1,4 @@
--- The tables of the contract, and three of the mechanism: wh_active_streams, wh_lanes and wh_admission.
+-- The tables of the contract, and those of the mechanism: wh_active_streams, wh_lanes, wh_admission and wh_subscriptions.
 
 create table wh_service_instances (
   instance_id uuid primary key,
@@ -13,7 +13,9 @@ create table wh_service_instances (
   takes_inbox boolean not null default true,
   -- What the instance last passed; the view wh_partition_assignments reads by them.
   partition_count int not null default 10000,
-  stale_threshold_seconds int not null default 600
+  stale_threshold_seconds int not null default 600,
+  -- Whether it has begun to publish and handle for its service, of which a schema has one. One that only sends has not.
+  has_joined boolean not null default false
 ) with (fillfactor = 50);
 
 -- A plain insert of (message_id, destination, event_type, event_data, stream_id) is a complete way to send.
@@ -39,7 +41,9 @@ create table wh_outbox (
   lease_expiry timestamptz,
   created_at timestamptz not null default clock_timestamp(),
   processed_at timestamptz,
-  stream_key uuid not null generated always as (coalesce(stream_id, message_id)) stored
+  stream_key uuid not null generated always as (coalesce(stream_id, message_id)) stored,
+  -- The story of a message that failed: [{at, attempt, instance_id, error}], the first failure and the last nine. Null: none.
+  failures jsonb
 ) with (fillfactor = 90, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.5);
 
 create index wh_outbox_stream on wh_outbox (stream_key, sequence_order) where processed_at is null;
@@ -65,7 +69,10 @@ create table wh_inbox (
   lease_expiry timestamptz,
   received_at timestamptz not null default clock_timestamp(),
   processed_at timestamptz,
-  stream_key uuid not null generated always as (coalesce(stream_id, message_id)) stored
+  stream_key uuid not null generated always as (coalesce(stream_id, message_id)) stored,
+  failures jsonb,
+  -- How often whoever ran the message died or stalled. Null: never.
+  interruptions int
 ) with (fillfactor = 90, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.5);
 
 create index wh_inbox_stream on wh_inbox (stream_key, sequence_order) where processed_at is null;
@@ -88,10 +95,20 @@ create table wh_active_streams (
   available_at timestamptz not null,
   head bigint not null,
   held_through bigint not null,
+  -- The handler of its first message, when an instance has met it that has none for it. Such a stream is found by instances that
+  -- have it, through an index of its own, and costs the others nothing.
+  waits_for text collate "C",
+  -- Its first message has to wait until available_at. head is exact then: what arrives behind it changes nothing. Only such
+  -- streams depend on the clock.
+  is_blocked boolean not null default false,
   primary key (stream_id, lane)
 ) with (fillfactor = 90, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.5);
 
-create index wh_active_streams_free on wh_active_streams (lane, available_at) where instance_id is null;
+create index wh_active_streams_free on wh_active_streams (lane, available_at)
+  where instance_id is null and waits_for is null and not is_blocked;
+create index wh_active_streams_waiting on wh_active_streams (lane, waits_for, available_at)
+  where instance_id is null and waits_for is not null;
+create index wh_active_streams_blocked on wh_active_streams (lane, available_at) where is_blocked;
 create index wh_active_streams_leased on wh_active_streams (lane, lease_expiry) where instance_id is not null;
 
 -- Where the searches of a lane may start, so that they do not wade through dead rows that an old snapshot
@@ -106,7 +123,9 @@ create table wh_lanes (
   next_from timestamptz not null default '-infinity',
   horizon xid8 not null default '0',
   moved_at timestamptz not null default '-infinity',
-  swept_at timestamptz not null default '-infinity'
+  swept_at timestamptz not null default '-infinity',
+  -- Every message below is committed, or never will be, since before the horizon.
+  committed_below bigint not null default 0
 ) with (fillfactor = 50);
 
 insert into wh_lanes (lane) values ('outbox'), ('inbox');
@@ -187,7 +206,23 @@ create table wh_dead_letters (
   error text,
   stored_at timestamptz not null,
   died_at timestamptz not null default clock_timestamp(),
-  instance_id uuid
+  instance_id uuid,
+  failures jsonb
 );
 
 create index wh_dead_letters_message on wh_dead_letters (message_id);
+
+-- Which addresses this service receives, by the instance that said so. They outlive the instances: what is sent while none
+-- runs is received all the same. subscribed_at: -infinity once the instance has said goodbye.
+create table wh_subscriptions (
+  address text collate "C" not null,
+  instance_id uuid not null,
+  subscribed_at timestamptz not null default clock_timestamp(),
+  primary key (address, instance_id)
+);
+
+-- A trigger wants its function at once; wh_wake_sleepers.sql in sql/functions has the real text, applied after this.
+create function wh_wake_sleepers() returns trigger language plpgsql as $$ begin return null; end $$;
+
+create trigger wh_outbox_wake after insert on wh_outbox for each statement execute function wh_wake_sleepers();
+create trigger wh_inbox_wake after insert on wh_inbox for each statement execute function wh_wake_sleepers();
