@@ -53,6 +53,15 @@ describe('A first migration', () => {
     expect(installed.map(({ name }) => name).sort()).toEqual(namesOf('function').sort());
   });
 
+  it('makes types that no column of a table has, so that they can be made anew at any time', async () => {
+    await migrate({ pool: db.pool });
+    const stored = await rowsOf(
+      `select c.relname, a.attname from pg_attribute a join pg_class c on c.oid = a.attrelid join pg_type t on t.oid = a.atttypid
+        where c.relkind in ('r', 'v') and t.typnamespace = 'public'::regnamespace`,
+    );
+    expect(stored).toEqual([]);
+  });
+
   it('works over a single client and leaves its search path alone', async () => {
     const client = await db.connect();
     await migrate({ client, schema: 'messaging' });

@@ -36,6 +36,30 @@ describe('A plan', () => {
     expect(names([...plan.migrations, ...plan.functions, ...plan.views])).toEqual(['0002_more', 'f', 'v']);
   });
 
+  it('applies every type, function and view when one type is new, changed or gone', () => {
+    const [a, b] = [
+      { name: 'a', text: 'create type a as (x int);' },
+      { name: 'b', text: 'create type b as (y a);' },
+    ];
+    const changed = { ...b, text: 'create type b as (y a, z int);' };
+    for (const [from, to] of [
+      [[a], [a, b]],
+      [
+        [a, b],
+        [a, changed],
+      ],
+      [[a, b], [a]],
+    ] as const) {
+      const ledger = ledgerOf(smallRelease('1.0.0', { types: [...from] }));
+      const plan = planMigration(smallRelease('1.0.1', { types: [...to] }), ledger);
+      expect(names([...plan.types, ...plan.functions, ...plan.views])).toEqual([...names(to), 'f', 'v']);
+      expect(names([...plan.migrations])).toEqual([]);
+    }
+    const ledger = ledgerOf(smallRelease('1.0.0', { types: [a, b] }));
+    expect(isEmpty(planMigration(smallRelease('1.0.0', { types: [a, b] }), ledger))).toBe(true);
+    expect(isEmpty(planMigration(smallRelease('0.9.0', { types: [changed] }), ledger))).toBe(true);
+  });
+
   it('does not see a difference in line ends', () => {
     const windows = { ...tableT, text: `${tableT.text}\r\n` };
     const unix = { ...tableT, text: `${tableT.text}\n` };
@@ -64,6 +88,22 @@ describe('The release in this package', () => {
     const all = names(currentRelease().files);
     expect(all).toEqual([...new Set(all)]);
     expect(all).toContain('process_work_batch');
+  });
+
+  it('has each type after those that it uses', () => {
+    const types = currentRelease().files.filter(({ kind }) => kind === 'type');
+    expect(types.length).toBeGreaterThan(0);
+    for (const [i, { name, text }] of types.entries()) {
+      expect(text).toContain(`\ncreate type ${name} as (`);
+      const later = names(types.slice(i + 1));
+      expect(
+        text
+          .replaceAll(/--.*/g, '')
+          .match(/\w+/g)
+          ?.filter((word) => later.includes(word)),
+        name,
+      ).toEqual([]);
+    }
   });
 
   it('numbers its migrations without a gap', () => {

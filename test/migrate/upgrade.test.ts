@@ -1,15 +1,15 @@
 import { setImmediate } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { MessageProcessingStatus as Status, WorkCoordinator } from '../../src/coordination.js';
+import { MessageProcessingStatus as Status, type WorkBatchRequest, WorkCoordinator } from '../../src/coordination.js';
 import { newMessageId } from '../../src/index.js';
 import { migrateTo } from '../../src/migrate/index.js';
-import { makeRelease } from '../../src/migrate/release.js';
+import { makeRelease, type Release } from '../../src/migrate/release.js';
 import { embeddedSql } from '../../src/migrate/sql.generated.js';
 import { inboxMessage, outboxMessage } from '../coordinator/new-messages.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 
 const old = makeRelease('0.0.1', embeddedSql);
-/** What an upgrade may do: rewrite tables, and give the function another parameter at its end. */
+/** What an upgrade may do: rewrite tables, and give a type and the function something more at their ends. */
 const next = makeRelease('99.0.0', {
   ...embeddedSql,
   types: embeddedSql.types.map((file) =>
@@ -39,6 +39,17 @@ const next = makeRelease('99.0.0', {
       : { ...file, text: `${file.text}\n-- touched` },
   ),
 });
+
+/** What cannot be done to a type in place. */
+const withAnotherCall = (version: string) =>
+  makeRelease(version, {
+    ...embeddedSql,
+    types: embeddedSql.types.map((file) =>
+      file.name === 'wh_call'
+        ? { ...file, text: file.text.replace(' as (', ' as (\n  added_before int,') }
+        : file,
+    ),
+  });
 
 let db: TestDatabase;
 beforeEach(async () => {
@@ -157,59 +168,104 @@ describe('An upgrade', () => {
     }
   });
 
-  it.each(embeddedSql.migrations.slice(0, -1).map((file, i) => [file.name, i + 1] as const))(
-    'from a database that had come as far as %s keeps what was sent, and hands it out',
-    async (_, length) => {
-      const migrations = embeddedSql.migrations.slice(0, length);
-      // What a migration makes itself, because its triggers want it, its release had as a file too.
-      const functions = embeddedSql.functions.filter(({ name }) =>
-        migrations.some(({ text }) => text.includes(`create function ${name}(`)),
+  it('that makes types anew keeps the grants of everything', async () => {
+    await migrateTo(old, { pool: db.pool });
+    const grantee = `${db.name}_app`;
+    await db.pool.query(
+      `create role ${grantee};
+       grant execute on function process_work_batch, wh_receive, wh_take_time to ${grantee};
+       grant select on wh_partition_assignments to ${grantee};
+       revoke usage on type wh_call from public;
+       grant usage on type wh_call to ${grantee}`,
+    );
+    const rights = async () => {
+      const { rows } = await db.pool.query(
+        `select o.name, a.grantee::regrole::text, a.privilege_type
+           from (select proname::text as name, coalesce(proacl, acldefault('f', proowner)) as acl
+                   from pg_proc where pronamespace = 'public'::regnamespace
+                 union all
+                 select typname::text, coalesce(typacl, acldefault('T', typowner))
+                   from pg_type where typnamespace = 'public'::regnamespace
+                 union all
+                 select relname::text, coalesce(relacl, acldefault('r', relowner))
+                   from pg_class where relnamespace = 'public'::regnamespace) o,
+                aclexplode(o.acl) a
+          order by 1, 2, 3`,
       );
-      const prefix = { migrations, types: [], functions, views: [] };
-      await migrateTo(makeRelease('0.0.1', prefix), { pool: db.pool });
-      const messageId = newMessageId();
-      await db.pool.query(
-        `insert into wh_outbox (message_id, destination, event_type, event_data) values ($1, 'd', 't', '{"a":1}')`,
-        [messageId],
-      );
-      await migrateTo(old, { pool: db.pool });
-      const { outbox } = await coordinator().processWorkBatch({ takeoverSeconds: 0 });
-      expect(outbox).toMatchObject([{ messageId, eventData: { a: 1 } }]);
-    },
-  );
+      return rows as unknown[];
+    };
+    const oids = async () =>
+      (
+        await db.pool.query(
+          `select 'wh_call'::regtype::oid as type, 'process_work_batch'::regproc::oid as function, 'wh_take_time'::regproc::oid as step`,
+        )
+      ).rows[0] as Record<string, number>;
+    try {
+      const [before, were] = [await rights(), await oids()];
+      const report = await migrateTo(withAnotherCall('0.0.2'), { pool: db.pool });
+      expect(report).toMatchObject({ applied: [], alreadyCurrent: false });
+      expect(report.functions).toHaveLength(embeddedSql.functions.length);
+      const are = await oids();
+      expect(are.type).not.toBe(were.type);
+      expect(are.step).not.toBe(were.step);
+      expect(await rights()).toEqual(before);
+      expect((await migrateTo(withAnotherCall('0.0.2'), { pool: db.pool })).alreadyCurrent).toBe(true);
+      expect((await coordinator().processWorkBatch()).inbox).toEqual([]);
+    } finally {
+      await db.pool.query(`drop owned by ${grantee}; drop role ${grantee}`);
+    }
+  });
 
   it('needs no worker to stop', async () => {
     await migrateTo(old, { pool: db.pool });
-    const instances = [coordinator(), coordinator(), coordinator()];
-    const stopping = new AbortController();
-    let stored = 0;
-    let completed = 0;
-    const work = async (it: WorkCoordinator) => {
-      let held: readonly { messageId: string }[] = [];
-      while (!stopping.signal.aborted || held.length > 0) {
-        const newOutboxMessages = stopping.signal.aborted
-          ? []
-          : [1, 2, 3].map(() => outboxMessage({ streamId: newMessageId() }));
-        const outboxCompletions = held.map(({ messageId }) => ({ messageId, status: Status.Published }));
-        const batch = await it.processWorkBatch({ newOutboxMessages, outboxCompletions });
-        expect(batch.leaseLost).toEqual([]);
-        stored += newOutboxMessages.length;
-        completed += outboxCompletions.length;
-        held = batch.outbox;
-      }
-    };
-    const running = Promise.all(instances.map(work));
-    const atLeast = async (calls: number) => {
-      while (stored < calls * 3) await setImmediate();
-    };
-    try {
-      await Promise.race([atLeast(20), running]);
-      await migrateTo(next, { pool: db.pool });
-      await Promise.race([atLeast(stored / 3 + 20), running]);
-    } finally {
-      stopping.abort();
-    }
-    await running;
-    expect(completed).toBe(stored);
+    expect(await workDuring(next)).toBe(0);
+  });
+
+  it('that makes types anew fails no more than the calls that wait for it, which may be made again', async () => {
+    await migrateTo(old, { pool: db.pool });
+    expect(await workDuring(withAnotherCall('99.0.0'))).toBeLessThanOrEqual(workers);
   });
 });
+
+const workers = 3;
+
+/** Migrates while instances store, complete and make calls that failed again. Returns how many failed; nothing may be lost. */
+async function workDuring(release: Release): Promise<number> {
+  const stopping = new AbortController();
+  let stored = 0;
+  let completed = 0;
+  let failed = 0;
+  const work = async (it: WorkCoordinator) => {
+    const call = (request: WorkBatchRequest) =>
+      it.processWorkBatch(request).catch(() => {
+        failed += 1;
+        return it.processWorkBatch(request);
+      });
+    let held: readonly { messageId: string }[] = [];
+    while (!stopping.signal.aborted || held.length > 0) {
+      const newOutboxMessages = stopping.signal.aborted
+        ? []
+        : [1, 2, 3].map(() => outboxMessage({ streamId: newMessageId() }));
+      const outboxCompletions = held.map(({ messageId }) => ({ messageId, status: Status.Published }));
+      const batch = await call({ newOutboxMessages, outboxCompletions });
+      expect(batch.leaseLost).toEqual([]);
+      stored += newOutboxMessages.length;
+      completed += outboxCompletions.length;
+      held = batch.outbox;
+    }
+  };
+  const running = Promise.all(Array.from({ length: workers }, () => work(coordinator())));
+  const atLeast = async (calls: number) => {
+    while (stored < calls * 3) await setImmediate();
+  };
+  try {
+    await Promise.race([atLeast(20), running]);
+    await migrateTo(release, { pool: db.pool });
+    await Promise.race([atLeast(stored / 3 + 20), running]);
+  } finally {
+    stopping.abort();
+  }
+  await running;
+  expect(completed).toBe(stored);
+  return failed;
+}
