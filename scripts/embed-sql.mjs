@@ -27,7 +27,8 @@ function read(folder) {
 function inOrderOfUse(files) {
   const ordered = new Set();
   const take = (file, users) => {
-    if (users.includes(file)) throw new Error(`Types use each other: ${users.map(({ name }) => name).join(', ')}.`);
+    if (users.includes(file))
+      throw new Error(`Types use each other: ${users.map(({ name }) => name).join(', ')}.`);
     const words = new Set(file.text.replace(/--.*/g, '').match(/\w+/g));
     for (const used of files) if (used !== file && words.has(used.name)) take(used, [...users, file]);
     ordered.add(file);

@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { newMessageId, MessageProcessingStatus as Status, WorkCoordinator } from '../../src/index.js';
+import { MessageProcessingStatus as Status, WorkCoordinator } from '../../src/coordination.js';
+import { newMessageId } from '../../src/index.js';
 import { migrate } from '../../src/migrate/index.js';
 import { currentRelease } from '../../src/migrate/release.js';
 import { inboxMessage, outboxMessage } from '../coordinator/new-messages.js';
