@@ -1,4 +1,3 @@
 export declare const constants: Readonly<Record<string, number | string>>;
-export declare const fragments: Readonly<Record<string, string>>;
 export declare const lanes: readonly Readonly<Record<'lane' | 'target' | 'stored_at', string>>[];
 export declare function withWords(text: string, words: Readonly<Record<string, string>>): string;

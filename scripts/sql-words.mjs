@@ -33,7 +33,7 @@ export const constants = {
 };
 
 /** `m` is the message, `s` its stream row, `c` the call. */
-export const fragments = {
+const fragments = {
   /** Nothing unfinished of the stream lies below: not below its head, unless nobody has admitted it yet. */
   from_first_unfinished:
     'm.sequence_order >= least(s.head, (select wh_first_unadmitted_{lane}(c.{lane}_floor))) and m.processed_at is null',

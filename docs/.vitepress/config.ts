@@ -14,13 +14,13 @@ export default defineConfig({
   markdown: {
     anchor: { slugify: slugOf },
     config(md) {
-      const { normalizeLink } = md;
-      md.normalizeLink = (href) => normalizeLink(asIndex(href));
+      const normalize = md.normalizeLink.bind(md);
+      md.normalizeLink = (href) => normalize(asIndex(href));
       const { fence } = md.renderer.rules;
       md.renderer.rules.fence = (tokens, i, ...rest) => {
-        const { info = '', content = '' } = tokens[i] ?? {};
-        if (info.trim() !== 'mermaid') return fence?.(tokens, i, ...rest) ?? '';
-        return `<Mermaid text="${encodeURIComponent(content)}" />`;
+        const token = tokens[i];
+        if (token?.info.trim() !== 'mermaid') return fence?.(tokens, i, ...rest) ?? '';
+        return `<Mermaid text="${encodeURIComponent(token.content)}" />`;
       };
     },
   },

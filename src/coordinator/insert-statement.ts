@@ -32,9 +32,7 @@ export function transactionalInsert(
 }
 
 /** The same, for services whose messages to themselves go straight to their inbox. */
-export function transactionalSend(
-  schema: string,
-): (messages: readonly NewOutboxMessage[]) => InsertStatement {
+function transactionalSend(schema: string): (messages: readonly NewOutboxMessage[]) => InsertStatement {
   const text = `select ${quoteSchema(schema)}.wh_send($1::text::jsonb)::text as stored`;
   return (messages) => ({ text, values: [encode(messages)] });
 }

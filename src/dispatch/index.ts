@@ -8,7 +8,6 @@ export {
   Dispatcher,
   type DispatcherOptions,
   type Invocation,
-  type Invoker,
   type Origin,
   type OutboxWriter,
 } from './dispatcher.js';

@@ -28,7 +28,7 @@ export class TransactionOutbox implements OutboxWriter {
   }
 }
 
-export interface InstanceOutboxOptions {
+interface InstanceOutboxOptions {
   readonly service: string;
   readonly strategy: WorkCoordinatorStrategy;
   /** Its own timer stores what is queued. Otherwise that is done at once. */

@@ -1,6 +1,10 @@
 import { setImmediate } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { MessageProcessingStatus as Status, type WorkBatchRequest, WorkCoordinator } from '../../src/coordination.js';
+import {
+  MessageProcessingStatus as Status,
+  type WorkBatchRequest,
+  WorkCoordinator,
+} from '../../src/coordination.js';
 import { newMessageId } from '../../src/index.js';
 import { migrateTo } from '../../src/migrate/index.js';
 import { makeRelease, type Release } from '../../src/migrate/release.js';

@@ -39,7 +39,7 @@ export class RetryPolicies<Tx> {
 }
 
 /** An attempt that failed. */
-export interface FailedAttempt {
+interface FailedAttempt {
   readonly source: 'outbox' | 'inbox';
   readonly messageId: string;
   readonly type: string;
@@ -47,7 +47,7 @@ export interface FailedAttempt {
   readonly error: unknown;
 }
 
-export interface FailureDecisionsOptions<Tx> {
+interface FailureDecisionsOptions<Tx> {
   readonly policies: RetryPolicies<Tx>;
   /** It is tried again after this time. */
   readonly onRetry: (attempt: FailedAttempt & { readonly retryAfterSeconds: number }) => void;

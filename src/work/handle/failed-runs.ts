@@ -14,7 +14,7 @@ import { failed } from './receptor-error.js';
 import type { Task } from './task.js';
 
 /** How far a run had come. */
-export interface Progress {
+interface Progress {
   /** It had a connection, or needed none. */
   readonly hasBegun: boolean;
   /** All was done but the commit. */

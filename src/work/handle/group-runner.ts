@@ -12,7 +12,7 @@ import type { Sharing } from './sharing.js';
 import { readFor, type Task } from './task.js';
 import type { TaskRunner } from './task-runner.js';
 
-export interface GroupRunnerOptions<Tx> {
+interface GroupRunnerOptions<Tx> {
   readonly registry: ReceptorRegistry<Tx>;
   readonly tasks: TaskRunner<Tx>;
   readonly failedRuns: FailedRuns<Tx>;

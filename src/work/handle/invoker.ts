@@ -15,7 +15,7 @@ import type { RunWatched } from '../transaction/transaction-watch.js';
 import type { ReceptorRegistry } from './receptor-registry.js';
 import { runHandler } from './run-handler.js';
 
-export interface LocalInvokerOptions<Tx> {
+interface LocalInvokerOptions<Tx> {
   readonly registry: ReceptorRegistry<Tx>;
   readonly transaction: RunWatched<Tx>;
   /** For what is sent in a transaction that was begun for the invocation. */

@@ -27,7 +27,7 @@ import { Sharing } from './sharing.js';
 import { handled, readFor } from './task.js';
 import { TaskRunner } from './task-runner.js';
 
-export interface ReceptorRunnerOptions<Tx> {
+interface ReceptorRunnerOptions<Tx> {
   readonly registry: ReceptorRegistry<Tx>;
   readonly coordinator: WorkCoordinator;
   readonly records: ReceptorRecords;

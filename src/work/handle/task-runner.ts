@@ -15,7 +15,7 @@ import { runHandler } from './run-handler.js';
 import type { Sharing } from './sharing.js';
 import { reportOf, type Task } from './task.js';
 
-export interface TaskRunnerOptions<Tx> {
+interface TaskRunnerOptions<Tx> {
   readonly coordinator: WorkCoordinator;
   readonly transaction: RunWatched<Tx>;
   /** Whose messages the receptors send. */

@@ -3,7 +3,7 @@ import type { ListenClient } from '../../database/index.js';
 import type { Logger } from '../../logger.js';
 import { answerWithin } from '../../time-limits.js';
 
-export interface ListenerOptions {
+interface ListenerOptions {
   /** Opens a connection straight to PostgreSQL: LISTEN does not pass pgbouncer in transaction mode. */
   readonly connect: () => Promise<ListenClient>;
   /** Quoted. */
@@ -21,7 +21,7 @@ export interface ListenerOptions {
  * one keeps it or was told. `busy`: a transaction is open that has stored something and will not notify. `deaf`: there is no
  * connection to hear with.
  */
-export type Sleep = 'awake' | AskedToSleep | 'deaf';
+type Sleep = 'awake' | AskedToSleep | 'deaf';
 
 const answerMs = 5_000;
 const firstReconnectMs = 100;
