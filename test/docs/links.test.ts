@@ -1,4 +1,4 @@
-// What pages name exists. Their links are the business of scripts/check-links.mjs.
+// What pages name exists. Their links are the business of scripts/check-links.ts.
 import { existsSync, readdirSync } from 'node:fs';
 import { basename } from 'node:path';
 import { describe, expect, it } from 'vitest';

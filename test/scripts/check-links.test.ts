@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { runScript } from './run-script.js';
 
-const check = (files: Readonly<Record<string, string>>) => runScript('check-links.mjs', files);
+const check = (files: Readonly<Record<string, string>>) => runScript('check-links.ts', files);
 
 describe('The check of links', () => {
   it('accepts links to files and headings that exist, and never visits another site', async () => {

@@ -26,10 +26,15 @@ export async function runScript(
   }
   const script = fileURLToPath(new URL(`../../scripts/${name}`, import.meta.url));
   return new Promise((resolve) => {
-    execFile(process.execPath, [script, ...args], { cwd: folder }, (error, stdout, stderr) => {
-      const code = typeof error?.code === 'number' ? error.code : 0;
-      const read = (path: string) => readFile(join(folder, path), 'utf8');
-      resolve({ code, output: stdout + stderr, read });
-    });
+    execFile(
+      process.execPath,
+      ['--import', import.meta.resolve('tsx'), script, ...args],
+      { cwd: folder },
+      (error, stdout, stderr) => {
+        const code = typeof error?.code === 'number' ? error.code : 0;
+        const read = (path: string) => readFile(join(folder, path), 'utf8');
+        resolve({ code, output: stdout + stderr, read });
+      },
+    );
   });
 }
