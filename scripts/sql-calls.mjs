@@ -9,7 +9,7 @@ const longestLine = 120;
 const calls = /\b(process_work_batch|deregister_instance|wh_\w+(?:\{lane\})?)\s*\(/g;
 const dynamicCalls = /select %I\.(wh_\w+)\(/g;
 /** `schema.wh_x(` in a statement, or the name as the first argument of a function that makes the statement. */
-const callsInTypeScript = /(?:\.|\(')(process_work_batch|deregister_instance|wh_\w+)(?:\(|')/g;
+const callsInTypeScript = /(?:\.|\(')(process_work_batch|deregister_instance|wh_\w+)[('`]/g;
 const triggers = /create trigger (\w+)[^;]*execute function (\w+)\(/g;
 
 /** Every file of sql/functions. A function that is installed for both lanes has the name `x_{lane}`. */

@@ -12,7 +12,7 @@
 -- Locks: as a call that completes, then as wh_receive, one schema after the other; it waits.
 -- Reads by: as the functions that it calls.
 -- Raises: WB001, WB003, WB004, serialization_failure, and what a receiver raises.
--- Called by: none
+-- Called by: functions.ts
 create or replace function wh_transfer(
   p_instance_id uuid, p_service_name text, p_host_name text, p_process_id int, p_message_ids uuid[]
 )

@@ -11,7 +11,7 @@
 -- Reads by: as the functions that it calls.
 -- Raises: WB001, WB003, serialization_failure, and errors of classes 40, 53 and 58 (conflicts, no resources), which
 --   are no receiver's fault.
--- Called by: none
+-- Called by: functions.ts
 create or replace function wh_transfer_each(
   p_instance_id uuid, p_service_name text, p_host_name text, p_process_id int, p_message_ids uuid[]
 )
