@@ -177,7 +177,7 @@ describe('An upgrade', () => {
     const grantee = `${db.name}_app`;
     await db.pool.query(
       `create role ${grantee};
-       grant execute on function process_work_batch, wh_receive, wh_take_time to ${grantee};
+       grant execute on function process_work_batch, wh_receive, wh_stamp_call to ${grantee};
        grant select on wh_partition_assignments to ${grantee};
        revoke usage on type wh_call from public;
        grant usage on type wh_call to ${grantee}`,
@@ -201,7 +201,7 @@ describe('An upgrade', () => {
     const oids = async () =>
       (
         await db.pool.query(
-          `select 'wh_call'::regtype::oid as type, 'process_work_batch'::regproc::oid as function, 'wh_take_time'::regproc::oid as step`,
+          `select 'wh_call'::regtype::oid as type, 'process_work_batch'::regproc::oid as function, 'wh_stamp_call'::regproc::oid as step`,
         )
       ).rows[0] as Record<string, number>;
     try {

@@ -34,7 +34,7 @@ describe('A message that was handed out behind others', () => {
 
   it('may not be run when too many other streams have come since', () => {
     const streams = new UnbrokenStreams();
-    for (let i = 0; i <= 10_000; i++) streams.admits(first(`stream ${i}`));
+    for (let i = 0; i <= 2_000; i++) streams.admits(first(`stream ${i}`));
     expect(streams.admits(behind('stream 0'))).toBe(false);
     expect(streams.admits(behind('stream 1'))).toBe(true);
   });

@@ -1,7 +1,7 @@
 import { type StreamId, WorkBatchFlags, type WorkItem } from '../../message.js';
 
 /** More than are ever held. One that is forgotten too early costs a round: its next message is given back and handed out anew. */
-const most = 10_000;
+const most = 2_000;
 
 /**
  * The streams of which everything has succeeded so far that was handed out since they were clear. Only in those may a message be run
