@@ -3,6 +3,7 @@
 import type { TestDatabase } from '../support/database.js';
 import {
   expireLeases,
+  Flags,
   type Instance,
   type Lane,
   message,
@@ -28,6 +29,14 @@ export const calls: [string, (lane: Lane, a: Instance, db: TestDatabase) => Prom
     async (lane, a) => {
       const work = await held(lane, a);
       return [lane.stores(...work.map(({ stream_id }) => message({ stream_id }))), lane.room(batch)];
+    },
+  ],
+  [
+    'that stores behind what it holds',
+    async (lane, a) => {
+      const work = await held(lane, a);
+      const next = work.map(({ stream_id }) => message({ stream_id }));
+      return [lane.stores(...next), lane.room(batch), { p_flags: Flags.Continues }];
     },
   ],
   [
@@ -106,6 +115,13 @@ export const calls: [string, (lane: Lane, a: Instance, db: TestDatabase) => Prom
     'that admits plain inserts',
     async (lane, _, db) => {
       await lane.insertPlain(db.pool, ...streams(batch - 10), ...stream(10));
+      return [lane.room(batch)];
+    },
+  ],
+  [
+    'that looks behind a crowd of plain inserts',
+    async (lane, _, db) => {
+      await lane.insertPlain(db.pool, ...streams(6 * batch));
       return [lane.room(batch)];
     },
   ],
