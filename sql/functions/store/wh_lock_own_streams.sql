@@ -15,7 +15,9 @@ begin
     from wh_active_streams s
     where s.stream_id = any(array(
         select m.stream_key from unnest(p_messages) m except select o.stream_id from unnest(p_opened) o where o.lane = 'inbox'))
-      and s.lane = 'inbox' and s.instance_id = c.instance_id and s.lease_expiry >= c.fresh_from and s.held_through = {Everything}
+      -- By the primary key and no other index; see docs/internals/mechanism.md#plans-that-hold
+      and (s.lane = 'inbox') is true and s.instance_id = c.instance_id
+      and (s.lease_expiry >= c.fresh_from) is true and s.held_through = {Everything}
     for no key update skip locked
   );
 end
