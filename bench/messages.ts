@@ -15,7 +15,9 @@ export interface BenchMessage {
 
 export type NextBatch = (count: number) => BenchMessage[];
 
-/** A source of messages that goes round over a fixed set of streams, given or new, or gives each message its own. */
+/**
+ * A source of messages in turn over a fixed set of streams, given or new; or with a stream for each message.
+ */
 export function messageSource(streams: number | 'own' | readonly string[]): NextBatch {
   const fixed =
     streams === 'own'
@@ -57,7 +59,7 @@ function buildMessage(number: number, streamId: string): BenchMessage {
 let lastMillisecond = 0;
 let counter = 0;
 
-/** Time-ordered within this process: 48 bits of time, then a 12-bit counter, then random. */
+/** A UUID that is time-ordered within this process: 48 bits of time, then a 12-bit counter, then random. */
 function uuidv7(): string {
   const now = Math.max(Date.now(), lastMillisecond);
   counter = now === lastMillisecond ? counter + 1 : 0;

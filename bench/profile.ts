@@ -1,5 +1,6 @@
 // Where a call spends its time: milliseconds per call in each SQL function, as the server counts them
-// (track_functions), for the settings of the questions. No ratio and no bar: for whoever works on the SQL.
+// (track_functions), for the settings of the questions. No ratio and no bar: it is for people who work on the
+// SQL.
 //   npx tsx bench/profile.ts [setting]...
 
 import { messageSource } from './messages.js';
@@ -9,7 +10,7 @@ import { idsOf, insertPlainly } from './work-batch.js';
 
 const calls = 100;
 
-/** Each setting makes the calls to be profiled; `start` is called when its preparation is over. */
+/** Makes the calls to be profiled. `start` is called when its preparation is over. */
 type Setting = (queue: BenchQueue, start: () => Promise<void>) => Promise<void>;
 
 const settings: Readonly<Record<string, Setting>> = {

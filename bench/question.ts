@@ -8,13 +8,16 @@ import type { BenchServer } from './server.js';
 export interface Bar {
   readonly kind: 'at-least' | 'at-most';
   readonly value: number;
-  /** Set by the design's section 5 (false), or by this benchmark because the design names no number (true). */
+  /**
+   * False: the bar is set by section 5 of the design. True: it is set by this benchmark, because the design
+   * names no number.
+   */
   readonly own?: boolean;
 }
 
 export interface Finding {
   readonly setting: string;
-  /** A ratio unless `unit` says otherwise. */
+  /** The measured value: a ratio, unless `unit` is set. */
   readonly value: number;
   readonly unit?: 'ms';
   /** Lowest and highest of the paired measurements behind `value`. */
@@ -24,7 +27,7 @@ export interface Finding {
   readonly info: string;
 }
 
-/** A contender that could not be run here: said plainly, never replaced by a number. */
+/** A contender that could not be run here. It is reported as such, never replaced by a number. */
 export interface Skipped {
   readonly setting: string;
   readonly skipped: string;
@@ -33,9 +36,9 @@ export interface Skipped {
 export interface BenchContext {
   readonly server: BenchServer;
   readonly quick: boolean;
-  /** Picks the size of something: the full one, or the small one that only shows that it still runs. */
+  /** Chooses a size: the full one, or the small one that only checks that the benchmark still runs. */
   size(full: number, quick: number): number;
-  /** A line of progress on stderr. */
+  /** Prints a line of progress on stderr. */
   progress(line: string): void;
 }
 
@@ -50,7 +53,7 @@ export function isSkipped(result: Finding | Skipped): result is Skipped {
   return 'skipped' in result;
 }
 
-/** Whether a finding reached its bar; undefined where no bar is set. */
+/** Whether a finding met its bar; undefined when it has no bar. */
 export function reached({ value, bar }: Finding): boolean | undefined {
   if (bar === undefined) return undefined;
   return bar.kind === 'at-least' ? value >= bar.value : value <= bar.value;

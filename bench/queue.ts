@@ -25,7 +25,7 @@ export class BenchQueue {
     return new BenchQueue(database, await database.connect());
   }
 
-  /** Fills the queue with messages that nobody holds. */
+  /** Fills the queue with messages that no instance holds. */
   async fill(count: number, feeding: Feeding, nextBatch: NextBatch = messageSource('own')): Promise<void> {
     for (let stored = 0; stored < count; stored += 1000) {
       const batch = nextBatch(Math.min(1000, count - stored));
@@ -35,9 +35,9 @@ export class BenchQueue {
   }
 
   /**
-   * Lets the coordinator see every message that was stored without room to run it, by plain insert or by the
-   * function: has them handed out and gives them back. What waits in a stream that somebody holds, or that is blocked, stays as it is;
-   * the floor passes it.
+   * Lets the coordinator admit every message that was stored without room to run it, by plain insert or by
+   * the function: the messages are handed out and released. Messages in a stream that an instance holds, or
+   * that is blocked, stay as they are; the floor moves past them.
    */
   async admitAll(): Promise<void> {
     while (await this.#someUnadmitted()) {
@@ -54,7 +54,9 @@ export class BenchQueue {
     return found.rowCount !== 0;
   }
 
-  /** Streams with a failed head that waits for its retry, and one message behind it. Returns their ids. */
+  /**
+   * Adds streams with a failed head that waits for its retry, and one message behind it. Returns their ids.
+   */
   async blockStreams(count: number): Promise<string[]> {
     const perCall = 500;
     const streams: string[] = [];
@@ -68,20 +70,23 @@ export class BenchQueue {
     return streams;
   }
 
-  /** Reports messages that the instance holds as failed, to be tried again in an hour. */
+  /** Reports messages that the instance holds as failed, to be retried in an hour. */
   async block(ids: readonly string[]): Promise<void> {
     if (ids.length === 0) throw new Error('no head was handed out to be failed');
     const fail = ids.map((id) => ({ message_id: id, error: 'bench', retry_after_seconds: 3600 }));
     await this.instance.call({ fail, take: 0 });
   }
 
-  /** As after a visit by autovacuum and a checkpoint, so that neither happens inside the measurement. */
+  /**
+   * Brings the tables into the state after an autovacuum and a checkpoint, so that neither happens inside the
+   * measurement.
+   */
   async settle(): Promise<void> {
     await this.client.query('vacuum analyze wh_outbox, wh_active_streams');
     await this.client.query('checkpoint');
   }
 
-  /** Milliseconds of claiming a batch, which is then given back: the same messages stay waiting. */
+  /** Milliseconds of claiming a batch, which is then released: the same messages stay waiting. */
   async claimAndRelease(count: number): Promise<number> {
     const [ids, milliseconds] = await this.#claim(count);
     await this.instance.call({ release: ids, take: 0 });

@@ -1,4 +1,4 @@
-// What a run has found, as a table for people and as JSON for machines. In: the results of the questions.
+// The results of a run, as a table for people and as JSON for programs. In: the results of the questions.
 // Out: text, and a file under bench/results/. Called by run.ts; never judges, never fails a run.
 
 import { mkdir, writeFile } from 'node:fs/promises';

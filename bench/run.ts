@@ -1,5 +1,5 @@
-// npm run bench: asks every question, prints a table per question, writes one JSON file.
-// A timing never fails the run; a benchmark that crashes does, after the others have had their turn.
+// npm run bench: runs every question, prints a table per question, writes one JSON file.
+// A timing never fails the run. A benchmark that crashes does, after the others have run.
 
 import { parseArgs } from 'node:util';
 import type { BenchContext, Question } from './question.js';

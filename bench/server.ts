@@ -1,6 +1,6 @@
-// The PostgreSQL that everything is measured on. DATABASE_URL if it is set, else the embedded
-// server with durable settings (fsync on). Every contender gets a database of its own, dropped at
-// the end; nothing outside databases named whizbang_bench_* is touched.
+// The PostgreSQL on which everything is measured: DATABASE_URL if it is set, else the embedded server with
+// durable settings (fsync on). Every contender gets a database of its own, dropped at the end; nothing
+// outside databases named whizbang_bench_* is touched.
 
 import pg from 'pg';
 import { startEmbeddedPostgres } from '../src/embedded/index.js';
@@ -17,7 +17,7 @@ export interface BenchServer {
   /** Settings that decide what a commit costs, for the header of the report. */
   readonly settings: Record<string, string>;
   createDatabase(): Promise<BenchDatabase>;
-  /** A database with the whizbang schema. */
+  /** Creates a database with the whizbang schema. */
   createMigratedDatabase(): Promise<BenchDatabase>;
   stop(): Promise<void>;
 }

@@ -1,7 +1,7 @@
-// The one call to the SQL function, encoded and decoded by the coordinator's own hand, over one connection. In: what to
-// complete, fail, give back and store, and how much to hand out. Out: the items handed out, decoded. Used by every question about
-// whizbang; knows nothing of timing. The inbox and perspective lanes keep their default capacity, so a
-// call looks at every lane as a service's call does.
+// The one call to the SQL function, encoded and decoded by the coordinator's own code, over one connection.
+// In: what to complete, fail, release and store, and how many messages to hand out. Out: the items handed
+// out, decoded. Used by every question about whizbang; takes no times. The inbox and perspective lanes keep
+// their default capacity, so a call reads every lane as a service's call does.
 
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
@@ -19,7 +19,7 @@ interface Failure {
 interface WorkBatch {
   readonly complete?: readonly string[];
   readonly fail?: readonly Failure[];
-  /** Gives leases back: nothing else changes. */
+  /** Message ids whose leases are released; nothing else changes. */
   readonly release?: readonly string[];
   readonly store?: readonly BenchMessage[];
   readonly take: number;
@@ -36,7 +36,7 @@ export class BenchInstance {
 
   async call(batch: WorkBatch): Promise<readonly WorkItem[]> {
     const status = MessageProcessingStatus.Published;
-    // The keys of messages and failures are the database's already, and go through as they are.
+    // Messages and failures already have the keys of the database and are passed unchanged.
     const request = {
       outboxCompletions: [
         ...(batch.complete ?? []).map((messageId) => ({ messageId, status })),
@@ -58,7 +58,7 @@ export class BenchInstance {
     return outbox;
   }
 
-  /** Stores and leaves to whoever asks next. */
+  /** Stores messages and leaves them to the next instance that asks for work. */
   async store(messages: readonly BenchMessage[]): Promise<void> {
     await this.call({ store: messages, take: 0 });
   }
@@ -72,7 +72,7 @@ export function idsOf(items: readonly WorkItem[]): string[] {
   return items.map((item) => item.messageId);
 }
 
-/** A plain multi-row insert, as any client in any language would send it. */
+/** Stores messages by a plain multi-row insert, as any client in any language would send it. */
 export async function insertPlainly(client: pg.Client, messages: readonly BenchMessage[]): Promise<void> {
   await client.query(
     `insert into wh_outbox (message_id, destination, event_type, event_data, metadata, stream_id)

@@ -1,6 +1,7 @@
-// `npm run demo`: a shop and a warehouse, two services in one PostgreSQL. The warehouse runs in three processes, of which
-// one is killed and one is frozen past its lease while thousands of messages are handled. At the end a verdict, from the
-// database alone; exit code 1 when anything is not as promised. Ctrl-C ends it at any time, with all its processes.
+// `npm run demo`: a shop and a warehouse, two services in one PostgreSQL. The warehouse runs in three
+// processes, of which one is killed and one is frozen past its lease while thousands of messages are handled.
+// At the end it prints a verdict, from the database alone; the exit code is 1 when any promise was broken.
+// Ctrl-C ends it at any time, with all its processes.
 import { startEmbeddedPostgres } from '../src/embedded/index.js';
 import { parseOptions, UsageError, usage } from './demo/options.js';
 import { reportOf } from './demo/report.js';

@@ -1,5 +1,5 @@
-// Finds links in markdown that lead nowhere: files and headings of this repository. Addresses of other sites are not visited,
-// so that the check needs no network and never fails because of somebody else.
+// Finds broken links in markdown: to files and headings of this repository. Addresses of other sites are not
+// visited, so that the check needs no network and never fails because of another site.
 //   npm run check:links     prints every broken link and ends with 1 when there is one
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize, relative } from 'node:path';
@@ -15,11 +15,13 @@ function pagesIn(folder: string): string[] {
   });
 }
 
-/** What is shown as code is no link and no heading. */
+/** Removes code blocks: code contains no links and no headings. */
 const withoutBlocks = (text: string) => text.replaceAll(/^ *```[\s\S]*?^ *```$/gm, '');
 const withoutCode = (text: string) => withoutBlocks(text).replaceAll(/`[^`\n]*`/g, '');
 
-/** As GitHub and the site make them from headings; the second of the same name gets a number. */
+/**
+ * The anchors of the headings, as GitHub and the site make them; the second of the same name gets a number.
+ */
 function anchorsOf(page: string): string[] {
   const seen = new Map<string, number>();
   const headings = withoutBlocks(readFileSync(page, 'utf8')).matchAll(/^#+ (.*)$/gm);

@@ -1,5 +1,5 @@
-// Embeds sql/**/*.sql into src/migrate/sql.generated.ts, so that the package works when it is bundled. What stands in braces in those
-// files is replaced: see sql-words.mjs.
+// Embeds sql/**/*.sql into src/migrate/sql.generated.ts, so that the package works when it is bundled. Words
+// in braces in those files are replaced: see sql-words.mjs.
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { lanes, withWords } from './sql-words.mjs';
@@ -7,7 +7,7 @@ import { lanes, withWords } from './sql-words.mjs';
 const root = new URL('../', import.meta.url);
 const out = new URL('src/migrate/sql.generated.ts', root);
 
-/** By name: in which folder a file lies says nothing to the database. */
+/** Reads the files, sorted by name: the folder of a file has no meaning for the database. */
 function read(folder) {
   const files = readdirSync(new URL(`sql/${folder}/`, root), { recursive: true })
     .filter((file) => file.endsWith('.sql'))
@@ -23,7 +23,7 @@ function read(folder) {
   });
 }
 
-/** Each after those that its text names, otherwise as they come. */
+/** Sorts the files: each comes after those that its text names, otherwise the order is kept. */
 function inOrderOfUse(files) {
   const ordered = new Set();
   const take = (file, users) => {

@@ -1,7 +1,7 @@
 // Makes a release ready to be committed: bumps the version and dates the section "Unreleased" of the changelog.
 //   npm run release -- <major | minor | patch | x.y.z> [--date yyyy-mm-dd]
-// Run in the root of the repository. It changes CHANGELOG.md, package.json, package-lock.json and src/version.ts, and
-// nothing when it refuses. It never commits, tags or publishes.
+// Run it in the root of the repository. It changes CHANGELOG.md, package.json, package-lock.json and
+// src/version.ts, and changes nothing when it refuses. It never commits, tags or publishes.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 
 class Refusal extends Error {}
@@ -28,7 +28,10 @@ function isBelow(one, other) {
   return at >= 0 && a[at] < b[at];
 }
 
-/** The section gets the version and the date, its empty parts go, and a new one with the usual parts stands above it. */
+/**
+ * Gives the section the version and the date, removes its empty parts, and adds a new section with the usual
+ * parts above it.
+ */
 function datedChangelog(text, version, date) {
   if (text.includes(`\n## ${version} `)) refuse(`The changelog has a section ${version} already.`);
   const [before, rest] = text.split(/^## Unreleased$/m);

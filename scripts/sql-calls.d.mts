@@ -1,13 +1,13 @@
 export interface SqlFunction {
-  /** Relative to sql/functions. */
+  /** The path relative to sql/functions. */
   readonly file: string;
-  /** Empty: directly in sql/functions. */
+  /** The folder; empty when the file is directly in sql/functions. */
   readonly folder: string;
   readonly name: string;
   readonly creates: string | undefined;
   readonly header: readonly string[];
   readonly text: string;
-  /** Without the header, comments and empty lines. */
+  /** The number of lines without the header, comments and empty lines. */
   readonly codeLines: number;
   readonly code: string;
 }

@@ -8,18 +8,24 @@ const root = new URL('../', import.meta.url);
 const longestLine = 120;
 const calls = /\b(process_work_batch|deregister_instance|wh_\w+(?:\{lane\})?)\s*\(/g;
 const dynamicCalls = /select %I\.(wh_\w+)\(/g;
-/** `schema.wh_x(` in a statement, or the name as the first argument of a function that makes the statement. */
+/**
+ * Matches `schema.wh_x(` in a statement, or the name as the first argument of a function that makes the
+ * statement.
+ */
 const callsInTypeScript = /(?:\.|\(')(process_work_batch|deregister_instance|wh_\w+)[('`]/g;
 const triggers = /create trigger (\w+)[^;]*execute function (\w+)\(/g;
 
-/** Every file of sql/functions. A function that is installed for both lanes has the name `x_{lane}`. */
+/** Reads every file of sql/functions. A function that is installed for both lanes has the name `x_{lane}`. */
 export function readFunctions() {
   return filesIn('sql/functions/', '.sql')
     .map((file) => parseFunction(file, readFileSync(new URL(`sql/functions/${file}`, root), 'utf8')))
     .sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** Header: the comment lines on top. Code: the rest, without comments and with its fragments written out. */
+/**
+ * Splits a file. Header: the comment lines on top. Code: the rest, without comments and with its fragments
+ * written out.
+ */
 export function parseFunction(file, text) {
   const lines = text.trimEnd().split('\n');
   const headerLines = lines.findIndex((line) => !line.startsWith('--'));
@@ -39,7 +45,7 @@ export function parseFunction(file, text) {
   };
 }
 
-/** The functions that this one calls. What stands in a string literal is no call. */
+/** The functions that this one calls. A name in a string literal is no call. */
 export function callsOf({ name, code }, names) {
   const text = code.replaceAll(/'(?:[^']|'')*'/g, "''");
   return unique([...text.matchAll(calls)].flatMap(([, called]) => resolve(called, names))).filter(
@@ -47,13 +53,16 @@ export function callsOf({ name, code }, names) {
   );
 }
 
-/** Also the functions of other schemas that it calls by a statement made at run time. */
+/** The same, and the functions of other schemas that it calls by a statement made at run time. */
 function allCallsOf(fn, names) {
   const dynamic = [...fn.code.matchAll(dynamicCalls)].flatMap(([, called]) => resolve(called, names));
   return unique([...callsOf(fn, names), ...dynamic]);
 }
 
-/** By function, sorted: the SQL functions, triggers and TypeScript files that call it. A recursive call is left out. */
+/**
+ * The callers of each function, sorted: SQL functions, triggers and TypeScript files. A recursive call is
+ * left out.
+ */
 export function readCallers(functions) {
   const names = new Set(functions.map(({ name }) => name));
   const callers = new Map(functions.map(({ name }) => [name, []]));
@@ -81,7 +90,10 @@ export function calledByLines(callers) {
   return callers.length === 0 ? ['-- Called by: none'] : lines;
 }
 
-/** `wh_x_inbox` may be a file of its own or one half of `wh_x_{lane}`; `wh_x_{lane}` may be two files. */
+/**
+ * Finds the files of a called function. `wh_x_inbox` may be a file of its own or one half of `wh_x_{lane}`;
+ * `wh_x_{lane}` may be two files.
+ */
 function resolve(called, names) {
   const candidates = called.endsWith('{lane}')
     ? [called, called.replace('{lane}', 'outbox'), called.replace('{lane}', 'inbox')]

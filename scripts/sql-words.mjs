@@ -1,5 +1,6 @@
-// The words that stand in braces in sql/**/*.sql, and what is installed for them. A name says what a number means; a fragment is
-// text that has to be the same in several statements. They are text and not functions, so that plans stay as they are.
+// The words in braces in sql/**/*.sql, and the text that is installed for them. A name explains what a number
+// means; a fragment is text that has to be the same in several statements. They are text and not functions,
+// so that plans stay as they are.
 
 /** Bits and numbers. test/architecture/sql-words.test.ts compares the bits with src/message.ts. */
 export const constants = {
@@ -21,20 +22,26 @@ export const constants = {
   Continues: 512,
   /** ReceptorProcessed and PerspectiveProcessed. */
   BothStages: 24,
-  /** In held_through: all that is in the stream, and all that comes. The largest bigint. */
+  /** The largest bigint. In held_through: all that is in the stream, and all that is added later. */
   Everything: '9223372036854775807',
-  /** As an ord: behind every message of a call. */
+  /** The largest int. As an ord: behind every message of a call. */
   LargestInt: 2147483647,
-  /** Times further away than ten years are cut to this, so that no sum overflows. */
+  /** Ten years in seconds. Later times are cut to this, so that no sum overflows. */
   TenYears: 315_360_000,
-  /** Advisory locks: who keeps the watch has the first, who sleeps under a watch the second. */
+  /**
+   * Advisory locks: the session that keeps the watch holds the first, a session that sleeps under a watch the
+   * second.
+   */
   WatchLock: 1463965489,
   SleepLock: 1463965490,
 };
 
-/** `m` is the message, `s` its stream row, `c` the call. */
+/** In the fragments, `m` is the message, `s` its stream row, `c` the call. */
 const fragments = {
-  /** Nothing unfinished of the stream lies below: not below its head, unless nobody has admitted it yet. */
+  /**
+   * No unfinished message of the stream is below: none is below its head, except those that are not admitted
+   * yet.
+   */
   from_first_unfinished:
     'm.sequence_order >= least(s.head, (select wh_first_unadmitted_{lane}(c.{lane}_floor))) and m.processed_at is null',
   /** It is an event, and the event store does not have it yet. */
@@ -47,7 +54,7 @@ export const lanes = [
   { lane: 'inbox', target: 'handler_name', stored_at: 'received_at' },
 ];
 
-/** The text with its words replaced. An unknown word is left alone: `'{}'` is an empty array. */
+/** Returns the text with its words replaced. An unknown word is left unchanged: `'{}'` is an empty array. */
 export function withWords(text, words) {
   return text.replace(/\{(\w+)\}/g, (whole, word) => {
     if (word in fragments) return withWords(fragments[word], words);

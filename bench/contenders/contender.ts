@@ -1,7 +1,7 @@
-// The one small interface behind which the floor, whizbang and its peers are measured.
-// A contender is opened on the bench server, gets a database of its own, and then takes messages
-// through their full cycle (store, hand out, complete) in slices of time. What a slice counts is
-// what was completed and committed inside it; encoding and decoding are part of it for all alike.
+// The one small interface behind which the floor, whizbang and its peers are measured. A contender is opened
+// on the bench server, gets a database of its own, and then takes messages through their full cycle (store,
+// hand out, complete) in slices of time. A slice counts the messages that were completed and committed inside
+// it. Encoding and decoding are included for all contenders.
 
 import type { BenchServer } from '../server.js';
 
@@ -19,15 +19,15 @@ export interface Runner {
 
 export interface CycleSettings {
   readonly batchSize: number;
-  /** Over how many streams the messages are spread; 'own' gives every message its own. */
+  /** The number of streams over which the messages are spread; 'own' gives every message its own. */
   readonly streams: number | 'own';
 }
 
 export type OpenContender = (server: BenchServer, settings: CycleSettings) => Promise<Runner>;
 
 /**
- * Repeats a cycle until the time is up and sums what the cycles completed. What is done after each, to see that it did what it
- * should, is not part of the time.
+ * Repeats a cycle until the time is up and sums what the cycles completed. The check after each cycle is not
+ * part of the time.
  */
 export async function repeatFor(
   milliseconds: number,

@@ -1,10 +1,14 @@
-// The effect of a handler that does something: one row of a user's table for each message, the same for every contender.
-// After each cycle the rows are counted and removed, so that the table is as large for whoever is fast as for the others.
+// The effect of a handler that does something: one row of a user's table for each message, the same for every
+// contender. After each cycle the rows are counted and removed, so that the table is of equal size for fast
+// and slow contenders.
 
 import type pg from 'pg';
 import type { BenchDatabase } from '../server.js';
 
-/** The identity tells in which order the rows of a stream were written; no key would hide a second effect. */
+/**
+ * The table of effects. Its identity column shows the order in which the rows of a stream were written. It
+ * has no key, which would hide a second effect.
+ */
 const table = `
   create table effects (
     id bigint generated always as identity primary key,
@@ -23,7 +27,7 @@ interface Effect {
 
 type Query = (text: string, values: unknown[]) => Promise<unknown>;
 
-/** What every handler does, in its transaction or without. */
+/** Writes the effect of a handler, in its transaction or without one. */
 export async function writeEffect(query: Query, { messageId, streamId, number }: Effect): Promise<void> {
   await query(insert, [messageId, streamId, number]);
 }
@@ -41,7 +45,10 @@ export class Effects {
     return new Effects(client);
   }
 
-  /** Throws unless each of so many messages had one effect, and, where that is promised, those of a stream came in order. */
+  /**
+   * Throws unless each of the messages had one effect and, where order is promised, those of a stream came in
+   * order.
+   */
   async checkAndRemove(messages: number, { ordered }: { readonly ordered: boolean }): Promise<void> {
     const { rows } = await this.#client.query<{ rows: number; messages: number; late: number }>(
       `select count(*)::int as rows, count(distinct message_id)::int as messages,

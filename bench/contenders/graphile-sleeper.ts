@@ -1,5 +1,5 @@
-// graphile-worker that sleeps: one worker with its LISTEN, defaults otherwise, woken by a job that a user adds in a transaction, as
-// its documentation says to (graphile_worker.add_job).
+// A sleeping graphile-worker: one worker with its LISTEN, defaults otherwise, woken by a job that a user adds
+// in a transaction, as its documentation recommends (graphile_worker.add_job).
 
 import { EventEmitter, once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';

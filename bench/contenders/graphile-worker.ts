@@ -1,8 +1,8 @@
-// graphile-worker 0.17 at its best. Without ordering: the settings of its own performance page, a local
-// queue of 500, 24 concurrent jobs, completions batched. With a named queue per stream, its way to keep
-// order: no local queue, because with one it runs several jobs of a named queue side by side; ten
-// concurrent jobs, the fastest that was found. It stores while its workers run, so it may use more
-// connections, and more of both cores, than anybody else here.
+// graphile-worker 0.17 at its best. Without ordering: the settings of its own performance page, a local queue
+// of 500, 24 concurrent jobs, completions batched. With a named queue per stream, its way to keep order: no
+// local queue, because with one it runs several jobs of a named queue side by side; ten concurrent jobs, the
+// fastest setting that was found. It stores while its workers run, so it may use more connections, and more
+// of both cores, than any other contender.
 
 import { EventEmitter, once } from 'node:events';
 import { Logger, makeWorkerUtils, run, runMigrations, type Task } from 'graphile-worker';

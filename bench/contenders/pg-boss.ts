@@ -1,6 +1,6 @@
-// pg-boss 10 with what it offers for bulk work: insert, fetch and complete in batches, over one
-// connection, no ordering. To its advantage, its maintenance is off while it is measured, and its table,
-// in which completed jobs stay, is vacuumed and analyzed between slices (it loses up to half its speed else).
+// pg-boss 10 with what it offers for bulk work: insert, fetch and complete in batches, over one connection,
+// no ordering. To its advantage, its maintenance is off while it is measured, and its table, in which
+// completed jobs stay, is vacuumed and analyzed between slices (otherwise it loses up to half its speed).
 
 import PgBoss from 'pg-boss';
 import { messageSource } from '../messages.js';

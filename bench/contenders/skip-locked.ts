@@ -1,6 +1,7 @@
-// A queue by hand, as people write it who want no library: a table, eight connections that each begin, take the first free jobs
-// with SKIP LOCKED, write the effect of each, delete the jobs and commit. Exactly once, and no order. To its advantage nobody polls:
-// a worker that found nothing is told in this process when there is more; and its table is vacuumed between slices.
+// A hand-written queue, as in applications without a library: a table, and eight connections that each begin,
+// take the first free jobs with SKIP LOCKED, write the effect of each, delete the jobs and commit. Exactly
+// once, and no order. To its advantage no worker polls: one that found nothing is notified in this process
+// when there is more. Its table is vacuumed between slices.
 
 import { EventEmitter, once } from 'node:events';
 import type pg from 'pg';

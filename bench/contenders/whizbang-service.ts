@@ -1,6 +1,7 @@
-// whizbang as a user runs it: a started service sends in batches of 100, outside a transaction, and its own receptor
-// handles what arrives, in stream order: outbox, transport, inbox, receptor, completion. The schema is checked on both sides.
-// After each cycle it is seen to that all were handled once and in order: by their effects, or else by the starts of the handler.
+// whizbang as a user runs it: a started service sends in batches of 100, outside a transaction, and its own
+// receptor handles what arrives, in stream order: outbox, transport, inbox, receptor, completion. The schema
+// validates on both sides. After each cycle a check makes sure that all were handled once and in order: by
+// their effects, or else by the starts of the handler.
 
 import type { WhizbangOptions } from '../../src/index.js';
 import type { Order } from '../measure/running-service.js';
@@ -15,10 +16,16 @@ export interface ServiceSettings {
   readonly name: string;
   readonly kind: 'event' | 'command';
   readonly streams: number | 'own';
-  /** One row in the transaction of its message; or nothing, and no transaction either. */
+  /**
+   * True: the handler writes one row in the transaction of its message. False: it writes nothing and has no
+   * transaction.
+   */
   readonly effect: boolean;
   readonly messagesPerCycle: number;
-  /** How many batches are sent without waiting for each other. Default: 1, and then next to nothing ever waits for a fast handler. */
+  /**
+   * How many batches are sent without waiting for each other. Default: 1. A fast handler then has almost no
+   * waiting messages.
+   */
   readonly batchesAtOnce?: number;
   readonly options?: () => Partial<WhizbangOptions>;
 }

@@ -1,5 +1,6 @@
-// A whizbang service that sleeps, and the ways by which a message reaches it: publish in a user's transaction, or a bare insert into
-// one of its tables. Asleep means that all is done and somebody holds the sleeper's lock.
+// A sleeping whizbang service, and the ways by which a message reaches it: publish in a user's transaction,
+// or a bare insert into one of its tables. Asleep means that all is done and a session holds the sleeper's
+// lock.
 
 import { EventEmitter, once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -8,7 +9,10 @@ import { passageOf, type Sleeper } from '../measure/sleeper.js';
 import { type BenchMessage, messageSource } from '../messages.js';
 import type { BenchServer } from '../server.js';
 
-/** Resolves when the answer to the commit is there, with the time at which the commit left. */
+/**
+ * Commits one message. Resolves when the answer to the commit has arrived, with the time at which the commit
+ * was sent.
+ */
 export type Insert = (service: RunningService, message: BenchMessage) => Promise<number>;
 
 const pollIntervalMs = 1_000;
@@ -16,7 +20,7 @@ const pollIntervalMs = 1_000;
 export interface SleeperSettings {
   readonly insert: Insert;
   readonly instances: number;
-  /** False: only its poll finds the message. */
+  /** False: only polling finds the message. */
   readonly listens: boolean;
 }
 
@@ -72,7 +76,10 @@ export async function insertIntoInbox({ client }: RunningService, message: Bench
   return leftAt;
 }
 
-/** The pause is of random length: where only the poll finds the message, it must not come in step with it. */
+/**
+ * Waits until the service sleeps, with pauses of random length: where only polling finds the message, the
+ * inserts must not be in step with the polls.
+ */
 async function untilQuiet({ client }: RunningService, listens: boolean): Promise<void> {
   for (;;) {
     await pause(40 + Math.random() * (listens ? 50 : pollIntervalMs));

@@ -1,5 +1,5 @@
-// whizbang: one call completes what the previous call handed out, stores the next batch and is handed
-// that batch. Always in stream order. A slice ends with a call that completes the last batch.
+// whizbang: one call completes what the previous call handed out, stores the next batch and returns that
+// batch. Always in stream order. A slice ends with a call that completes the last batch.
 
 import { messageSource } from '../messages.js';
 import type { BenchServer } from '../server.js';

@@ -1,9 +1,9 @@
 // The cost of single calls, in milliseconds, taken in turns: probe A, probe B, probe A, …
-// A probe does one timed call, and whatever it must do untimed to be ready for the next one.
+// A probe makes one timed call, and any untimed preparation for the next one.
 
 import { median, pairedRatios, quantile, spread } from './statistics.js';
 
-/** One measurement: the milliseconds of the call in question. */
+/** Takes one measurement: the milliseconds of the call in question. */
 export type Probe = () => Promise<number>;
 
 export async function takeTurns(probes: readonly Probe[], rounds: number, warmUp = 10): Promise<number[][]> {
@@ -18,8 +18,8 @@ export async function takeTurns(probes: readonly Probe[], rounds: number, warmUp
 }
 
 /**
- * How many times as much the first kind of call costs as the second. Single calls are noisy, so the rounds
- * are cut into ten groups; a group's ratio is that of its medians, and the spread is over the groups.
+ * The cost of the first kind of call as a multiple of the second. Single calls are noisy, so the rounds are
+ * cut into ten groups; a group's ratio is that of its medians, and the spread is over the groups.
  */
 export function costRatio(costs: readonly number[], reference: readonly number[]) {
   const groupSize = Math.max(1, Math.floor(costs.length / 10));

@@ -1,4 +1,5 @@
-// A pool that counts what an instance sends: statements by the SQL function they call, and notifications it hears.
+// A pool that counts what an instance sends, by the SQL function that a statement calls, and the
+// notifications it receives.
 // In: a connection string. Out: a pool for createWhizbang, which then takes its LISTEN connection from it too.
 
 import pg from 'pg';
@@ -15,13 +16,13 @@ export class CountingPool {
   #notifications = 0;
 
   constructor(connectionString: string) {
-    // As many connections as an instance makes for itself; the server counts the time of its functions.
+    // As many connections as an instance makes for itself. The server counts the time of its functions.
     this.pool = new pg.Pool({ connectionString, max: 12, options: '-c track_functions=pl' });
     this.pool.on('error', () => {});
     this.pool.on('connect', (client) => this.#watch(client));
   }
 
-  /** What was counted since the last time. */
+  /** Returns the counts since the last call. */
   take(): Counts {
     const counts = { statements: this.#statements, notifications: this.#notifications };
     this.#statements = new Map();

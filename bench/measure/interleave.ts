@@ -1,7 +1,7 @@
 // Runs contenders in short alternating slices: A B C, C B A, A B C, …
-// In: runners that work for a given time and say how many messages they took through. Out: per
-// runner, its rate in each round. Ratios are then formed within a round (see statistics.ts), so a
-// machine that is slower now than a minute ago slows both sides of every ratio.
+// In: runners that work for a given time and return how many messages they took through. Out: per runner, its
+// rate in each round. Ratios are then formed within a round (see statistics.ts), so a machine that is slower
+// now than a minute ago slows both sides of every ratio.
 
 import type { Runner } from '../contenders/contender.js';
 import { median, pairedRatios, spread } from './statistics.js';

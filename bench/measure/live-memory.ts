@@ -1,4 +1,4 @@
-// What is alive in this process after everything that can be collected was, and what the process occupies.
+// The live memory of this process after a full garbage collection, and the memory that the process occupies.
 
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -7,13 +7,13 @@ setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
 export interface LiveMemory {
-  /** Objects and what they own outside the heap, in bytes. */
+  /** Objects and the memory they own outside the heap, in bytes. */
   readonly heap: number;
   readonly resident: number;
 }
 
 export async function liveMemory(): Promise<LiveMemory> {
-  // Twice, with a turn of the event loop between: finalizers release more.
+  // Collected twice, with a turn of the event loop between: finalizers release more.
   for (let i = 0; i < 2; i++) {
     collectGarbage();
     await new Promise((resolve) => setImmediate(resolve));

@@ -1,5 +1,6 @@
-// A service under a load that it can easily carry: messages of their own streams, inserted plainly at random moments, several
-// under way at once. In: how many instances, for how long. Out: how long each waited for its handler, and what that cost.
+// A service under a load that it can easily handle: messages of their own streams, inserted plainly at random
+// moments, several under way at once. In: how many instances, for how long. Out: how long each message waited
+// for its handler, and the calls and notifications that it cost.
 
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
@@ -10,9 +11,9 @@ import { OrderPlaced, RunningService } from './running-service.js';
 import { workCalls } from './work-calls.js';
 
 export interface Load {
-  /** From the answer to the commit to the start of the handler. */
+  /** Times from the answer to the commit to the start of the handler. */
   readonly milliseconds: readonly number[];
-  /** For work, those that complete messages included. */
+  /** Calls for work, including those that complete messages. */
   readonly calls: number;
   readonly notifications: number;
 }
@@ -71,7 +72,7 @@ export async function moderateLoad(
     const counts = pools.map((counting) => counting.take());
     const calls = counts.reduce((sum, count) => sum + workCalls(count), 0);
     if (calls === 0) throw new Error('messages were handled, and no call was seen');
-    // Every instance hears each of them.
+    // Every instance receives each of them.
     const notifications = Math.max(...counts.map((count) => count.notifications));
     const milliseconds = [...insertedAt].map(([id, at]) => {
       const started = startedAt.get(id);
@@ -86,5 +87,5 @@ export async function moderateLoad(
   }
 }
 
-/** As independent senders come. */
+/** Random gaps, as between messages of independent senders. */
 const randomGap = () => (-Math.log(1 - Math.random()) * 1000) / messagesPerSecond;

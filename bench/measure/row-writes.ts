@@ -1,5 +1,6 @@
-// What was written, as the server counts it: rows inserted, updated and deleted, by table. A backend tells the server what it has
-// counted when it pleases, at the latest when it ends: whoever counts another's writes waits until that is gone (untilAlone).
+// What was written, as the server counts it: rows inserted, updated and deleted, by table. A backend reports
+// its counts with a delay, at the latest when it ends. So to count the writes of another backend, wait until
+// it is gone (untilAlone).
 
 import { setTimeout as pause } from 'node:timers/promises';
 import type pg from 'pg';
@@ -7,7 +8,9 @@ import type pg from 'pg';
 type RowWrites = ReadonlyMap<string, number>;
 
 const mostWaitMs = 15_000;
-/** Heartbeats and floors: however many messages there are, a few times a second. */
+/**
+ * Tables of heartbeats and floors. They are written a few times a second, however many messages there are.
+ */
 const writtenByTime = ['wh_service_instances', 'wh_lanes', 'wh_admission', 'wh_subscriptions'];
 
 export async function rowWrites(client: pg.Client): Promise<RowWrites> {
@@ -20,7 +23,7 @@ export async function rowWrites(client: pg.Client): Promise<RowWrites> {
   return new Map(rows.map((row) => [row.name, row.rows]));
 }
 
-/** Of tables that were written at all, the most written first. */
+/** The writes of each table that was written at all, the most written first. */
 export function writesBetween(before: RowWrites, after: RowWrites): [table: string, rows: number][] {
   return [...after]
     .map(([name, rows]): [string, number] => [name, rows - (before.get(name) ?? 0)])
@@ -28,7 +31,10 @@ export function writesBetween(before: RowWrites, after: RowWrites): [table: stri
     .sort(([, a], [, b]) => b - a);
 }
 
-/** Until no other backend of any user is connected to this database, so that all that they wrote is counted. */
+/**
+ * Waits until no other backend of any user is connected to this database, so that all their writes are
+ * counted.
+ */
 export async function untilAlone(client: pg.Client): Promise<void> {
   const others = `
     select from pg_stat_activity

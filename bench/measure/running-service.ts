@@ -1,5 +1,6 @@
-// A whole service on a database of its own, as a user would run it: one event or command, one receptor that does nothing but
-// tell that it was started. In: options of the instance. Out: instances that run until they are closed.
+// A whole service on a database of its own, as a user would run it: one event or command, one receptor that
+// only reports that it was started. In: options of the instance. Out: instances that run until they are
+// closed.
 // Used by the questions about the runtime; it takes no times itself.
 
 import type pg from 'pg';
@@ -33,26 +34,29 @@ export type Order = z.infer<typeof order>;
 export const OrderPlaced = defineEvent('OrderPlaced', { schema: order, stream });
 const PlaceOrder = defineCommand('PlaceOrder', { schema: order, stream });
 
-/** The same content as that of the bare messages. */
+/** Makes an order with the same content as that of the bare messages. */
 export const orderOf = ({ event_data }: BenchMessage) => OrderPlaced(event_data as Order);
 const commandOf = ({ event_data }: BenchMessage) => PlaceOrder(event_data as Order);
 
 export interface ServiceOptions {
-  /** Events, which are stored in the event store as well, or commands that the service sends to itself. Default: events. */
+  /**
+   * Events, which are also stored in the event store, or commands that the service sends to itself. Default:
+   * events.
+   */
   readonly kind?: 'event' | 'command';
   readonly transactional: boolean;
-  /** How many instances run; they are in this process. */
+  /** How many instances run. All of them are in this process. */
   readonly instances?: number;
-  /** Asked once per instance. */
+  /** Returns options for an instance. Called once per instance. */
   readonly options?: (database: BenchDatabase) => Partial<WhizbangOptions>;
-  /** The handler: what it does besides, it does in the transaction, if there is one. */
+  /** The rest of the handler. It runs in the transaction, if there is one. */
   readonly onHandled: (messageId: string, order: Order, tx: Queryable | undefined) => void | Promise<void>;
 }
 
 export class RunningService {
   readonly database: BenchDatabase;
   readonly instances: readonly Whizbang[];
-  /** Of whoever uses the service's database beside it. */
+  /** A client for other uses of the service's database. */
   readonly client: pg.Client;
   readonly #kind: 'event' | 'command';
 
@@ -76,18 +80,18 @@ export class RunningService {
     return new RunningService(database, running, client, service.kind ?? 'event');
   }
 
-  /** The one that is asked to publish. */
+  /** The instance that publishes. */
   get first(): Whizbang {
     return this.instances[0] as Whizbang;
   }
 
-  /** Outside a transaction: resolves when they are stored. */
+  /** Sends messages outside a transaction. Resolves when they are stored. */
   async send(messages: readonly BenchMessage[]): Promise<void> {
     if (this.#kind === 'event') await this.first.publish(messages.map(orderOf));
     else await this.first.send(messages.map(commandOf));
   }
 
-  /** The database stays until it is closed as well. */
+  /** Stops the instances. The database stays until it is closed as well. */
   async stop(): Promise<void> {
     for (const instance of this.instances) await instance.stop();
   }

@@ -1,7 +1,7 @@
 // Full load by several instances at once. Each completes what it holds, stores a share of new messages and
-// takes what it is given. As many messages are under way as there are instances times the batch size, so
-// that the load neither runs dry nor piles up. When the time is up nothing more is stored, and the slice
-// ends when all that was stored is completed.
+// takes what it is given. As many messages are under way as there are instances times the batch size, so that
+// the load neither runs out nor accumulates. When the time is up nothing more is stored, and the slice ends
+// when all that was stored is completed.
 
 import { setTimeout } from 'node:timers/promises';
 import type { Slice } from '../contenders/contender.js';
@@ -9,8 +9,9 @@ import type { NextBatch } from '../messages.js';
 import { type BenchInstance, idsOf } from '../work-batch.js';
 
 /**
- * An instance that was given nothing pauses as a worker does that was woken in vain (src/work/loop/rest.ts): at first for a
- * moment, then for longer and longer, until it is given something again.
+ * The longest pause of an instance that was given nothing. It pauses as a worker does that was woken without
+ * work (src/work/loop/rest.ts): 1 ms at first, then twice as long each time, until it is given something
+ * again.
  */
 const longestPauseMs = 16;
 
@@ -35,7 +36,7 @@ export async function repeatUntilDone(
         over.abort();
         return;
       }
-      // What is completed by this very call makes room for as many new ones.
+      // What this call completes makes room for as many new messages.
       const room = underWayLimit - (stored - completed - held.length);
       const store = storing ? nextBatch(Math.max(0, Math.min(batchSize, room))) : [];
       stored += store.length;

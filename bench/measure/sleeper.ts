@@ -1,15 +1,16 @@
-// One message at a time to somebody who sleeps. In: those who are to be woken, in turns (A B, B A, …), so that what the machine does
-// elsewhere meets all of them. Out: for each, how long its messages waited for their handler. One process, its monotonic clock.
+// One message at a time to a sleeping service. In: the services to wake, in turns (A B, B A, …), so that
+// other activity of the machine affects all of them equally. Out: for each, how long its messages waited for
+// their handler. One process, its monotonic clock.
 
 export interface Passage {
-  /** From the moment when the answer to the commit is there, to the start of the handler. */
+  /** The time from the arrival of the answer to the commit, to the start of the handler. */
   readonly fromAnswerMs: number;
-  /** The same, from the moment when the commit left. */
+  /** The same, from the moment when the commit was sent. */
   readonly fromCommitMs: number;
 }
 
 export interface Sleeper {
-  /** Resolves when nothing is left and it is asleep again. */
+  /** Resolves when no work is left and the service is asleep again. */
   untilQuiet(): Promise<void>;
   /** Commits one message, and resolves when its handler has started. */
   wake(): Promise<Passage>;
@@ -33,7 +34,10 @@ export async function wakeInTurns(
   return passages;
 }
 
-/** Of what is emitted as 'started', with an id and the time, by the handler that is woken by a commit. */
+/**
+ * Measures one passage. `started` resolves with the arguments of 'started', an id and the time, which the
+ * handler emits when the commit has woken it.
+ */
 export async function passageOf(
   started: Promise<unknown[]>,
   messageId: string,

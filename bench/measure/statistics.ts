@@ -1,5 +1,5 @@
-// Small numbers from many measurements. Medians, because one checkpoint or one neighbour on the
-// machine makes a mean meaningless.
+// Small numbers from many measurements. Medians, because one checkpoint or one other process on the machine
+// makes a mean meaningless.
 
 export function median(values: readonly number[]): number {
   return quantile(values, 0.5);
@@ -18,7 +18,9 @@ export function spread(values: readonly number[]): [low: number, high: number] {
   return [Math.min(...values), Math.max(...values)];
 }
 
-/** Ratios of measurements taken next to each other in time, so that what the machine does elsewhere cancels out. */
+/**
+ * Ratios of measurements taken next to each other in time, so that other activity of the machine cancels out.
+ */
 export function pairedRatios(numerators: readonly number[], denominators: readonly number[]): number[] {
   return numerators.map((numerator, i) => numerator / (denominators[i] ?? Number.NaN));
 }

@@ -1,5 +1,6 @@
-// Messages through a whole service: sent in batches of 100, at most so many under way, until so many were handled and
-// nothing is left in the database. Used by the questions about whole services and memory; it takes no times itself.
+// Takes messages through a whole service: sent in batches of 100, with a limit on those under way, until a
+// given number was handled and nothing is left in the database. Used by the questions about whole services
+// and memory; it takes no times itself.
 
 import type { NextBatch } from '../messages.js';
 import type { BenchServer } from '../server.js';
@@ -8,7 +9,7 @@ import { RunningService, type ServiceOptions } from './running-service.js';
 const batchSize = 100;
 
 interface SteadyLoadOptions extends Omit<ServiceOptions, 'onHandled'> {
-  /** Default: 2 000. */
+  /** The most messages under way. Default: 2 000. */
   readonly mostUnderWay?: number;
   /** How many batches are sent without waiting for each other. Default: 1. */
   readonly batchesAtOnce?: number;
@@ -53,7 +54,7 @@ export class SteadyLoad {
     return new SteadyLoad(service, nextBatch, options, handled);
   }
 
-  /** Takes so many messages through, and resolves when they are completed as well. */
+  /** Takes this many messages through, and resolves when they are also completed. */
   async take(count: number): Promise<number> {
     const goal = this.#sent + count;
     while (this.#sent < goal) {
@@ -82,7 +83,7 @@ export class SteadyLoad {
   }
 }
 
-/** A count that one can wait for; it costs a handler next to nothing. */
+/** A count that can be awaited. It costs a handler almost nothing. */
 class Tally {
   count = 0;
   #goal = 0;

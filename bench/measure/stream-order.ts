@@ -1,6 +1,6 @@
-// Whether handlers started exactly once for each message, and in the order of its stream: for messages that go round over so many
-// streams (messageSource), so that the one after n in a stream is n + streams. It remembers a number per stream and is cheap enough
-// to watch a handler that does nothing.
+// Whether handlers started exactly once for each message, and in the order of its stream. The messages are
+// spread in turn over a number of streams (messageSource), so that the one after n in a stream is n +
+// streams. It remembers a number per stream and is cheap enough to check a handler that does nothing.
 
 export class StreamOrder {
   readonly #streams: number;
@@ -19,7 +19,7 @@ export class StreamOrder {
     this.#last.set(streamId, number);
   }
 
-  /** Throws when one of them was skipped, repeated or early. */
+  /** Throws when a message was skipped, repeated or early. */
   check(): void {
     if (this.#fault !== undefined) throw new Error(this.#fault);
   }

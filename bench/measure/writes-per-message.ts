@@ -1,5 +1,6 @@
-// How many rows a service writes for a message that it sends to itself, by table: sent, handed out, handled without a transaction,
-// completed. A count, not a timing. In: the kind of message, how many. Out: rows a message, with those of each table.
+// How many rows a service writes for a message that it sends to itself, by table: sent, handed out, handled
+// without a transaction, completed. A count, not a timing. In: the kind of message, how many. Out: rows per
+// message, with those of each table.
 
 import { messageSource } from '../messages.js';
 import type { BenchServer } from '../server.js';
@@ -8,7 +9,7 @@ import { SteadyLoad } from './steady-load.js';
 
 interface MessageWrites {
   readonly perMessage: number;
-  /** Rows a message of each table, the most first. */
+  /** Rows per message of each table, the most first. */
   readonly tables: readonly (readonly [table: string, perMessage: number])[];
 }
 

@@ -1,6 +1,6 @@
-// Whether a claim gets dearer with the backlog: handing out 100 messages of a backlog of a million, against
-// a backlog of a thousand. Every message has its own stream, so a million streams wait as well. Once
-// as it was stored, once after a coordinator has seen all of it.
+// Whether a claim gets more expensive with the backlog: handing out 100 messages of a backlog of a million,
+// against a backlog of a thousand. Every message has its own stream, so a million streams wait as well.
+// Measured once as it was stored, and once after a coordinator has admitted all of it.
 
 import { costRatio, describeCost, takeTurns } from '../measure/call-costs.js';
 import { formatCount } from '../measure/interleave.js';

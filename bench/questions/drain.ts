@@ -1,5 +1,5 @@
-// How fast a backlog goes: 200 000 waiting messages, each its own stream, claimed and completed in batches
-// of 500, in turns with the insert + delete floor. A drain writes no new messages, the floor does.
+// How fast a backlog is drained: 200 000 waiting messages, each its own stream, claimed and completed in
+// batches of 500, in turns with the insert + delete floor. A drain writes no new messages, the floor does.
 
 import { openFloor } from '../contenders/floor.js';
 import { formatCount } from '../measure/interleave.js';

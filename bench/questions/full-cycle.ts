@@ -24,7 +24,10 @@ export const fullCycle: Question = {
   },
 };
 
-/** One setting of whizbang against the floor in the same setting. Shared with the one-message question. */
+/**
+ * Measures one setting of whizbang against the floor in the same setting. Shared with the one-message
+ * question.
+ */
 export async function againstTheFloor(
   context: BenchContext,
   settings: CycleSettings,

@@ -1,5 +1,5 @@
-// What an instance costs that has nothing to do: the time of its call inside the database and as a round
-// trip, and what the calls write, which should be the heartbeat and nothing else.
+// What the call of an idle instance costs: its time inside the database and as a round trip, and what it
+// writes, which should be the heartbeat and nothing else.
 
 import type pg from 'pg';
 import { describeCost, timed } from '../measure/call-costs.js';

@@ -1,6 +1,7 @@
-// What instances cost that have nothing to do: how often they call, how long the database works for a call, and
-// whether they wake each other. Statements are counted where they leave; the time is what the server counts for its functions.
-// It throws when it has seen no call: an instance that never calls would look like one that costs nothing.
+// What idle instances cost: how often they call, how long the database works for a call, and whether they
+// wake each other. Statements are counted where they are sent; the time is what the server counts for its
+// functions. It throws when it has seen no call: an instance that never calls would look like one that costs
+// nothing.
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { CountingPool } from '../measure/counting-pool.js';
@@ -14,7 +15,7 @@ import {
 } from '../measure/work-calls.js';
 import type { BenchContext, Finding, Question } from '../question.js';
 
-/** A backend may keep what it has counted to itself for ten seconds. */
+/** How long to wait for the statistics. A backend may delay its counts by ten seconds. */
 const mostStatisticsDelayMs = 15_000;
 
 export const idleInstance: Question = {
@@ -83,7 +84,7 @@ async function idle(context: BenchContext, instances: number): Promise<Finding[]
   }
 }
 
-/** What the server has counted, once it has counted a call of this function. */
+/** The server's counts, once they include a call of this function. */
 async function timesWith(
   { client }: RunningService,
   before: FunctionTimes,

@@ -1,6 +1,6 @@
-// Whether more instances on one database get in each other's way: one, two, four and eight of them, each
-// with its own connection, at full load on the same machine. Over own streams they share only the tables;
-// over 100 shared streams an instance's messages are often another instance's to run.
+// Whether several instances on one database slow each other down: one, two, four and eight of them, each with
+// its own connection, at full load on the same machine. Over own streams they share only the tables; over 100
+// shared streams, the messages that one instance stores are often handled by another.
 
 import type pg from 'pg';
 import { interleave, perSecond, type Rates, ratioOf } from '../measure/interleave.js';
@@ -51,7 +51,9 @@ async function loadSlice(clients: readonly pg.Client[], streams: number | 'own',
   return slice;
 }
 
-/** Against the best of the counts up to this one: more instances may be faster, but must not be slower. */
+/**
+ * Compares with the best of the counts up to this one: more instances may be faster, but must not be slower.
+ */
 function finding(title: string, count: number, rates: readonly Rates[]): Finding {
   const own = rates.at(-1);
   const best = rates.reduce((a, b) => (b.median > a.median ? b : a));

@@ -1,8 +1,9 @@
-// From a commit to the start of the handler, in a service that sleeps: one message at a time, with pauses. What a user does is
-// measured first, publish in a transaction, in turns with graphile-worker and a job that is added in a transaction. The way is outbox,
-// inbox, receptor with a transaction; also by bare inserts, with other instances asleep beside, and by polling.
-// Then the same under moderate load, with one, two and three instances in turns: messages come at random, many are under way at
-// once. Beside the times stand the calls and the notifications that a message costs.
+// The time from a commit to the start of the handler, in a sleeping service: one message at a time, with
+// pauses. First the user's way is measured, publish in a transaction, in turns with graphile-worker and a job
+// that is added in a transaction. The message passes the outbox, the inbox and a receptor with a transaction.
+// It is also measured by bare inserts, with other instances asleep beside it, and by polling. Then the same
+// under moderate load, with one, two and three instances in turns: messages come at random, many are under
+// way at once. The calls and the notifications per message are reported with the times.
 
 import { openGraphileSleeper } from '../contenders/graphile-sleeper.js';
 import {
@@ -38,7 +39,7 @@ const ways: readonly Way[] = [
   { ...inserting, setting: `${inserting.setting}, polling alone`, listens: false },
 ];
 
-/** Under load, in milliseconds; three instances, the writers and PostgreSQL share the processor. */
+/** The bar under load, in milliseconds. Three instances, the writers and PostgreSQL share the processor. */
 const barUnderLoad = { instances: 3, value: 40 };
 
 export const latency: Question = {
@@ -101,7 +102,7 @@ function findingOf({ setting, listens }: Way, passages: readonly Passage[]): Fin
   };
 }
 
-/** Slices in turns, so that what the machine does elsewhere meets all of them. */
+/** Measures slices in turns, so that other activity of the machine affects all of them equally. */
 async function underLoad(context: BenchContext): Promise<Finding[]> {
   const loads = new Map([1, 2, 3].map((instances) => [instances, [] as Load[]]));
   for (let round = 0; round < context.size(4, 1); round++) {

@@ -1,6 +1,7 @@
-// Whether the memory of an instance stays flat over 200 000 messages: what is alive after a forced collection is
-// sampled every twentieth of the way, when nothing is under way. Flat is judged by the medians of two quarters: the
-// last against the second (the first warms up). 200 streams that go on, and then streams of which each ends at once.
+// Whether the memory of an instance stays flat over 200 000 messages. The live memory after a forced
+// collection is sampled every twentieth of the run, when nothing is under way. Flat is judged by the medians
+// of two quarters: the last against the second (the first warms up). First 200 streams that continue, then
+// streams that each end at once.
 
 import { formatCount } from '../measure/interleave.js';
 import { type LiveMemory, liveMemory } from '../measure/live-memory.js';

@@ -1,6 +1,6 @@
-// Whether an open transaction elsewhere makes calls dearer. A backup or a report keeps dead rows alive, and
-// queues make dead rows faster than anything else. Two minutes of full load with a snapshot held open; the
-// cost of a call at the end, against the cost at the start.
+// Whether an open transaction elsewhere makes calls more expensive. A backup or a report prevents the removal
+// of dead rows, and queues make dead rows faster than anything else. Two minutes of full load with a snapshot
+// held open; the cost of a call at the end, against the cost at the start.
 
 import { timed } from '../measure/call-costs.js';
 import { formatCount } from '../measure/interleave.js';
@@ -32,7 +32,7 @@ async function underLoad(context: BenchContext, streams: number | 'own', feeding
   const nextBatch = messageSource(streams);
   let held: string[] = [];
 
-  /** Milliseconds of one call; a plain insert that feeds it is not part of them. */
+  /** Milliseconds of one call, without the plain insert that feeds it. */
   const callOnce = async (): Promise<number> => {
     const batch = nextBatch(batchSize);
     if (feeding === 'plain insert') await insertPlainly(queue.client, batch);

@@ -1,5 +1,5 @@
-// One message per call, the way a quiet service works: each call completes the previous message and
-// stores the next, against a bare insert and a bare delete of one row, each its own transaction.
+// One message per call, as in a service with little load: each call completes the previous message and stores
+// the next, against a bare insert and a bare delete of one row, each its own transaction.
 
 import type { Finding, Question } from '../question.js';
 import { againstTheFloor } from './full-cycle.js';

@@ -1,6 +1,6 @@
-// Whether work that cannot run now makes other work dearer: one very deep stream, held or blocked, and very
-// many streams blocked by a retry. Measured is a claim of 100 other messages, against the same claim
-// without them. And a deep stream itself: a claim of 100 of its messages, against a shallow one.
+// Whether work that cannot run now makes other work more expensive: one very deep stream, held or blocked,
+// and very many streams blocked by a retry. It measures a claim of 100 other messages, against the same claim
+// without them. It also measures a deep stream itself: a claim of 100 of its messages, against a shallow one.
 
 import { costRatio, describeCost, type Probe, takeTurns } from '../measure/call-costs.js';
 import { formatCount } from '../measure/interleave.js';
@@ -53,7 +53,10 @@ async function beside(
   }
 }
 
-/** As many arrivals as messages handed out, all of them behind what waits for a retry. They stay there, and must cost no more than to be seen. */
+/**
+ * Measures as many arrivals as messages handed out, all of them behind a message that waits for a retry. They
+ * stay there, and must cost no more than reading them.
+ */
 async function arrivals(context: BenchContext, count: number): Promise<Finding> {
   const setting = `${formatCount(count)} streams blocked by a retry, 100 arrivals in them before each call`;
   context.progress(setting);

@@ -1,7 +1,7 @@
-// Whether the cost of a call depends on what the statistics say. Queue tables swing between empty and
-// huge, and autovacuum may be hours behind. Autovacuum is off here; the same backlog is claimed from with
-// statistics that are right, that are missing after a truncate, and that stem from an empty or a fuller
-// table. The tables hold the same rows in every state: only what the planner believes differs.
+// Whether the cost of a call depends on the statistics. Queue tables change between empty and huge, and
+// autovacuum may be hours behind. Autovacuum is off here; the same backlog is claimed with statistics that
+// are right, that are missing after a truncate, and that were taken from an empty or a fuller table. The
+// tables hold the same rows in every state: only the statistics of the planner differ.
 
 import { costRatio, describeCost, takeTurns } from '../measure/call-costs.js';
 import { formatCount } from '../measure/interleave.js';

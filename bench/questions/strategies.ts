@@ -1,4 +1,4 @@
-// How many calls to the database each strategy makes for 1 000 messages, against what the seeds' table says of it:
+// How many calls to the database each strategy makes for 1 000 messages, against the expected number:
 // immediate one per message, scoped one per scope, interval one per 100 ms. Counts, not timings. Idle: one
 // message, or scope, waits for the one before it. Loaded: a hundred senders do that at the same time.
 
@@ -22,9 +22,9 @@ interface Load {
 
 interface Way {
   readonly name: StrategyName;
-  /** Messages of an idle run. Interval is idle for its whole interval each time. */
+  /** The number of messages of an idle run. Interval waits for its whole interval each time. */
   readonly idle: readonly [full: number, quick: number];
-  /** What the table says: so many calls for these messages in this time. */
+  /** The expected number of calls for these messages in this time. */
   expected(messages: number, elapsedMs: number): number;
   send(load: Load): Promise<void>;
 }
@@ -100,7 +100,7 @@ async function count(
   }
 }
 
-/** Each sender waits for its message before it sends the next. */
+/** Sends one by one: each sender waits for its message before it sends the next. */
 async function oneByOne(name: StrategyName, { coordinator, messages, senders }: Load): Promise<void> {
   await using strategy = createStrategy(name, { coordinator, intervalMs });
   await share(messages, senders, 1, async ([message]) => {
@@ -108,7 +108,7 @@ async function oneByOne(name: StrategyName, { coordinator, messages, senders }: 
   });
 }
 
-/** Each sender is a row of requests, and each request a scope. */
+/** Sends scope by scope: each sender makes requests one after the other, and each request is a scope. */
 async function scopeByScope({ coordinator, messages, senders }: Load): Promise<void> {
   await share(messages, senders, messagesPerScope, async (scopeMessages) => {
     await using scope = createStrategy('scoped', { coordinator });

@@ -1,5 +1,6 @@
-// What goes wrong on purpose: one instance is killed in the middle of its work, another is frozen until others have its
-// work, and wakes up late. When, and what they held, is noted in the database for the judge.
+// The interruptions: one instance is killed in the middle of its work, another is frozen until others have
+// taken over its work, and then continues. The times, and the streams they held, are recorded in the database
+// for the verdict.
 import { setTimeout as wait } from 'node:timers/promises';
 import type pg from 'pg';
 import type { Progress } from './progress.js';
@@ -12,15 +13,15 @@ interface Chaos {
   readonly progress: () => Promise<Progress>;
   readonly say: (line: string) => void;
   readonly signal: AbortSignal;
-  /** Others have all that the killed one held. */
+  /** Called when other instances have all that the killed one held. */
   readonly onRecovered: () => void;
 }
 
-/** The part of all messages that is handled by then. */
+/** The part of all messages that is handled before the kill. */
 const killAt = 0.3;
-/** For so long it waits for others to take over. If they do not, the judge will see it. */
+/** The longest wait for others to take over. If they do not, the verdict shows it. */
 const longestWaitSeconds = 20;
-/** By then the server has run what it was sent before. */
+/** Time after which the server has run the statements that were sent before. */
 const arrivalMs = 100;
 
 export async function interrupt(
@@ -55,7 +56,10 @@ async function untilHandled(part: number, { progress, signal }: Chaos): Promise<
   }
 }
 
-/** Freezes it; lets it go and tries again when it was not in the middle of a receptor. Returns how many streams it held. */
+/**
+ * Freezes the instance. When it was not in the middle of a receptor, lets it continue and tries again.
+ * Returns how many streams it held.
+ */
 async function catchAtWork(
   what: 'kill' | 'stall',
   instance: WarehouseInstance,
@@ -72,7 +76,10 @@ async function catchAtWork(
   }
 }
 
-/** In the middle: a session of it has written its effect and waits for what the receptor does next. */
+/**
+ * Records the streams that it holds, if it is in the middle of a receptor: one of its sessions has written
+ * its effect and waits for the receptor's next statement.
+ */
 async function noteWhatItHolds(
   what: string,
   at: string,
@@ -95,7 +102,10 @@ async function noteWhatItHolds(
   return (rows[0] as { held: number } | undefined)?.held ?? 0;
 }
 
-/** Every stream, but for those whose rows it has locked itself: they can only go on when it does. */
+/**
+ * Waits until others have its streams, except those whose rows it has locked itself: they can only continue
+ * when it does.
+ */
 async function untilOthersHaveItsWork(
   { instanceId }: WarehouseInstance,
   { pool, signal }: Chaos,

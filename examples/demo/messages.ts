@@ -1,4 +1,4 @@
-// What the two services say to each other, and what fate a message meets in the warehouse.
+// The messages between the two services, and how often handling one of them fails in the warehouse.
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { defineEvent } from '../../src/index.js';
@@ -17,10 +17,13 @@ export const OrderShipped = defineEvent('OrderShipped', {
   topic: 'whizbang_demo.shipments',
 });
 
-/** By then the warehouse knows that a step that always fails is hopeless. */
+/** The attempt at which the warehouse gives up a step that always fails. */
 export const hopelessAfter = 4;
 
-/** How often handling this step fails before it works: usually never, sometimes for good. The same in every process. */
+/**
+ * How often handling this step fails before it works: usually never, sometimes always. The same in every
+ * process.
+ */
 export function failuresOf(seed: number, orderId: string, step: number): number {
   const chance = createHash('sha256').update(`${seed} ${orderId} ${step}`).digest().readUInt32BE() / 2 ** 32;
   if (chance < 0.01) return Number.POSITIVE_INFINITY;

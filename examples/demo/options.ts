@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 export interface DemoOptions {
   readonly messages: number;
   readonly streams: number;
-  /** Of the warehouse. One is killed, one is stalled, at least one has to carry on. */
+  /** Instances of the warehouse. One is killed, one is stalled, and at least one has to continue. */
   readonly instances: number;
   readonly seed: number;
 }
@@ -28,10 +28,10 @@ export const usage = [
   'whizbang_demo_warehouse, and removes them at the end.',
 ].join('\n');
 
-/** A mistake in the command line, told in one line. */
+/** A mistake in the command line, printed in one line. */
 export class UsageError extends Error {}
 
-/** Undefined: help was asked for. */
+/** Parses the command line. Undefined: help was requested. */
 export function parseOptions(args: readonly string[]): DemoOptions | undefined {
   const known = Object.keys(table);
   const { values, tokens } = parseArgs({
@@ -79,7 +79,7 @@ function unknown(given: string): UsageError {
   );
 }
 
-/** One letter is missing, too much or wrong. */
+/** Whether one letter is missing, added or wrong. */
 function isNear(given: string, name: string): boolean {
   let same = 0;
   while (same < given.length && given[same] === name[same]) same++;

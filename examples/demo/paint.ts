@@ -1,6 +1,6 @@
 import { styleText } from 'node:util';
 
-/** Colour where somebody sees it: in a terminal, unless NO_COLOR is set. */
+/** Colours text in a terminal, unless NO_COLOR is set. */
 export function paint(style: Parameters<typeof styleText>[0], text: string): string {
   return process.stdout.isTTY && !process.env.NO_COLOR ? styleText(style, text) : text;
 }

@@ -1,9 +1,9 @@
-// How far things are, asked of the database.
+// The progress of the demo, read from the database.
 import type pg from 'pg';
 import { world } from './world.js';
 
 export interface Progress {
-  /** How many messages the shop will have stored in the end. */
+  /** How many messages the shop will have stored at the end. */
   readonly expected: number;
   readonly stored: number;
   readonly delivered: number;

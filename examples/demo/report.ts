@@ -1,7 +1,7 @@
 import { paint } from './paint.js';
 import type { Verdict } from './verdict.js';
 
-/** What the demo says at its end, and its exit code: 0 only when every single thing holds. */
+/** The final text of the demo, and its exit code: 0 only when every promise was kept. */
 export function reportOf(verdicts: readonly Verdict[]): { readonly text: string; readonly exitCode: 0 | 1 } {
   const allHold = verdicts.length > 0 && verdicts.every(({ holds }) => holds);
   const width = Math.max(...verdicts.map(({ claim }) => claim.length));

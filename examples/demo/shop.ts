@@ -1,4 +1,5 @@
-// The shop: takes orders step by step, each few steps in a transaction of its own, and is told when an order is shipped.
+// The shop: takes orders step by step, a few steps in each transaction, and receives an event when an order
+// is shipped.
 import { setTimeout as wait } from 'node:timers/promises';
 import type pg from 'pg';
 import { createWhizbang, type Logger, receptor, streamIdOf } from '../../src/index.js';
@@ -6,13 +7,14 @@ import { failuresOf, OrderMoved, OrderShipped } from './messages.js';
 import type { DemoOptions } from './options.js';
 import { world } from './world.js';
 
-/** As fast as that, and not all at once: there is something to see, and something to interrupt. */
+/** The highest rate. It leaves time to watch the demo, and work to interrupt. */
 const mostPerSecond = 300;
 const leastSeconds = 4;
 const everyRollback = 20;
 /**
- * Of all messages. The rest is kept until the killed one's work goes on: the next trouble needs work to interrupt. A little of it comes
- * before, as long as the one that is to be killed was not caught at work.
+ * The part of all messages that is sent first. The rest is kept until the work of the killed instance is
+ * taken over: the next interruption needs work, too. A little of the rest is sent earlier while the instance
+ * that is to be killed has not yet been caught in a receptor.
  */
 const firstPart = 0.6;
 const trickleMs = 300;
@@ -39,7 +41,9 @@ interface Step {
   readonly isLast: boolean;
 }
 
-/** Stores all messages, not faster than it may, and rolls some transactions back: their messages must never arrive. */
+/**
+ * Stores all messages at a limited rate, and rolls some transactions back: their messages must never arrive.
+ */
 export async function takeOrders(
   shop: ReturnType<typeof createShop>,
   pool: pg.Pool,
@@ -49,7 +53,7 @@ export async function takeOrders(
 ): Promise<void> {
   const perSecond = Math.min(mostPerSecond, options.messages / leastSeconds);
   const mayGoOn = Promise.race([recovered, endOf(signal)]);
-  mayGoOn.catch(() => undefined); // it may end before anybody waits for it
+  mayGoOn.catch(() => undefined); // it may reject before it is awaited
   let nextAt = performance.now();
   let stored = 0;
   let transactions = 0;
@@ -108,7 +112,10 @@ async function store(
   }
 }
 
-/** One to three steps of one to six orders at a time, at random but by the seed, until every order has all its steps. */
+/**
+ * Yields one to three steps of one to six orders at a time, at random by the seed, until every order has all
+ * its steps.
+ */
 function* inTransactions({ messages, streams, seed }: DemoOptions): Generator<Step[]> {
   const random = randomBy(seed);
   const orders = Array.from({ length: streams }, (_, i) => ({
@@ -131,7 +138,7 @@ function* inTransactions({ messages, streams, seed }: DemoOptions): Generator<St
   }
 }
 
-/** mulberry32: small, and the same everywhere. */
+/** A random generator, mulberry32: small, and the same on every machine. */
 function randomBy(seed: number): () => number {
   let state = seed;
   return () => {

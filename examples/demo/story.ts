@@ -1,4 +1,5 @@
-// The demo from its first table to its verdict: everything that it starts has ended when it returns or throws.
+// The demo from its first table to its verdict. Everything that it starts has ended when it returns or
+// throws.
 import { setTimeout as wait } from 'node:timers/promises';
 import pg from 'pg';
 import type { Logger } from '../../src/index.js';
@@ -11,9 +12,9 @@ import { createView, type View } from './view.js';
 import { WarehouseInstance } from './warehouse.js';
 import { createWorld, removeWorld, world } from './world.js';
 
-/** Short, so that one need not wait long for what a dead process held. The default is 15. */
+/** The lease is short, so that the work of a dead process is soon taken over. The default is 15. */
 const leaseSeconds = 4;
-/** After so long without any progress it is judged as it is. */
+/** The longest time without progress. After it, the verdict is made on the state reached. */
 const longestPauseMs = 30_000;
 const lookEveryMs = 250;
 
@@ -24,7 +25,7 @@ export async function play(
 ): Promise<Verdict[]> {
   const view = createView();
   const pool = new pg.Pool({ connectionString, max: 6 });
-  // A connection that the server ends after it was given back is no news.
+  // A connection that the server ends after it was released is no problem.
   pool.on('error', () => undefined);
   try {
     await createWorld(pool);
@@ -92,7 +93,10 @@ async function act(
 
 class NothingMoves extends Error {}
 
-/** Shows how it goes until all is told and done. Throws when nothing moves any more. */
+/**
+ * Shows the progress until the interruptions are over and all messages are handled. Throws when there is no
+ * progress any more.
+ */
 async function watch(
   view: View,
   progress: () => Promise<Progress>,
@@ -115,7 +119,10 @@ async function watch(
   throw new NothingMoves('Nothing has moved for a while. It is judged as it is.');
 }
 
-/** Runs all of them to their end. When one fails the others are told, and its error is thrown when all have ended. */
+/**
+ * Runs all tasks to their end. When one fails, the others are aborted, and its error is thrown when all have
+ * ended.
+ */
 async function together(
   signal: AbortSignal,
   tasks: readonly ((signal: AbortSignal) => Promise<void>)[],

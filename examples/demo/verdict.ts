@@ -1,5 +1,5 @@
-// Whether everything was as promised, by what lies in the database when all is over and by nothing else: what the shop's
-// transactions committed, what the receptors' transactions wrote, and what whizbang's tables hold.
+// Whether all promises were kept, judged only by the database at the end: what the shop's transactions
+// committed, what the receptors' transactions wrote, and what whizbang's tables hold.
 import type pg from 'pg';
 import type { World } from './world.js';
 
@@ -105,7 +105,10 @@ export async function judge(pool: pg.Pool, world: World, expected: number): Prom
   ];
 }
 
-/** From the interruption to the first effect of another instance in a stream that the interrupted one held. */
+/**
+ * The time from the interruption to the first effect of another instance in a stream that the interrupted one
+ * held.
+ */
 function recovery(claim: string, interruption: Interruption | undefined): Verdict {
   const { held, going, first, last } = interruption ?? { held: 0, going: 0, first: null, last: null };
   if (first === null || last === null) return verdict(false, claim, `never, of ${held} streams that it held`);

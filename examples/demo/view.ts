@@ -1,10 +1,10 @@
-// The demo as one watches it: redrawn in place in a terminal, a line a second elsewhere.
+// The display of the demo: redrawn in place in a terminal, a line per second elsewhere.
 import { paint } from './paint.js';
 import type { Progress } from './progress.js';
 import type { InstanceState, WarehouseInstance } from './warehouse.js';
 
 export interface View {
-  /** Something worth a line that stays. */
+  /** Prints a line that stays. */
   say(line: string): void;
   show(progress: Progress, instances: readonly WarehouseInstance[]): void;
   end(): void;
@@ -19,7 +19,7 @@ function terminalView(out: NodeJS.WriteStream): View {
   let last: string[] = [];
   const clear = () => (drawn > 0 ? `\x1b[${drawn}A\x1b[0J` : '');
   const draw = (above: string) => {
-    // A line that wraps would take two: the cursor would come back to the wrong place.
+    // A line that wraps would take two rows, and the cursor would return to the wrong place.
     const lines = last.slice(0, Math.max((out.rows || 24) - 1, 1));
     out.write(`${clear()}${above}\x1b[?7l${lines.map((line) => `${line}\n`).join('')}\x1b[?7h`);
     drawn = lines.length;
@@ -37,7 +37,7 @@ function terminalView(out: NodeJS.WriteStream): View {
   };
 }
 
-/** Narrow terminals get shorter bars and fewer squares, so that no number is cut off. */
+/** Draws the panel. Narrow terminals get shorter bars and fewer squares, so that no number is cut off. */
 function panel(
   progress: Progress,
   instances: readonly WarehouseInstance[],
@@ -106,7 +106,7 @@ function plainView(out: NodeJS.WriteStream): View {
   };
 }
 
-/** Per second, over the last two seconds or so. */
+/** The rate per second, over about the last two seconds. */
 function rateOf(): (count: number) => number {
   const seen: { at: number; count: number }[] = [];
   return (count) => {

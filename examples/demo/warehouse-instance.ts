@@ -1,6 +1,6 @@
-// One instance of the warehouse, in a process of its own: started by warehouse.ts, which it talks to over IPC.
-// It handles steps of orders, some of which fail, and goes on after a stall as if nothing had happened: it never looks at
-// ctx.signal, so that only the database can refuse what it does too late.
+// One instance of the warehouse, in a process of its own: started by warehouse.ts, with which it communicates
+// over IPC. It handles steps of orders, some of which fail. After a stall it continues unaware: it never
+// looks at ctx.signal, so that only the database can refuse what it does too late.
 import { setTimeout as wait } from 'node:timers/promises';
 import pg from 'pg';
 import { createWhizbang, FinalError, type Logger, receptor } from '../../src/index.js';
@@ -11,24 +11,24 @@ import { world } from './world.js';
 const settings = JSON.parse(process.env.WHIZBANG_DEMO_INSTANCE as string) as InstanceSettings;
 const { name, instanceId, connectionString, seed, leaseSeconds } = settings;
 const tell = (message: FromInstance) => process.connected && process.send?.(message);
-// Whoever started it is gone, however that happened: nobody needs this process any more.
+// The parent process is gone, for whatever reason, so this process is no longer needed.
 process.on('disconnect', () => process.exit(1));
-// A Ctrl-C goes to the whole process group. When to stop is the parent's decision.
+// Ctrl-C goes to the whole process group. The parent decides when to stop.
 process.on('SIGINT', () => undefined);
 
-// Without the hint: here it is known what to do, namely to look on.
+// Left out: the hint. In the demo, the user only watches.
 const warn = (facts: object, message: string) =>
   void tell({ kind: 'warning', text: `${message} ${JSON.stringify({ ...facts, hint: undefined })}` });
 const logger: Logger = { debug: () => undefined, info: () => undefined, warn, error: warn };
 const url = new URL(connectionString);
 url.searchParams.set('application_name', name);
-/** Outside the receptors' transactions. */
+/** A pool for writes outside the receptors' transactions. */
 const notes = new pg.Pool({ connectionString, max: 1 });
 notes.on('error', () => undefined);
 
 const onMoved = receptor(
   OrderMoved,
-  // More attempts than steps fail on purpose: an instance that dies has used one too.
+  // More attempts than the steps fail on purpose: an instance that dies has used one too.
   { retry: { attempts: 10, firstDelaySeconds: 0.1, maxDelaySeconds: 0.5 } },
   async ({ orderId, step, isLast }, ctx) => {
     const startedAt = performance.now();
@@ -42,7 +42,7 @@ const onMoved = receptor(
       [messageId, streamId, step, name, attempt],
     );
     await wait(2 + Math.random() * 10);
-    // Its effect is written already: the transaction has to take it back.
+    // Its effect is already written: the transaction has to roll it back.
     if (fails) {
       const isHopeless = failures === Number.POSITIVE_INFINITY && attempt >= hopelessAfter;
       throw new (isHopeless ? FinalError : Error)(`step ${step} of ${orderId} fails`);

@@ -1,4 +1,5 @@
-// The warehouse's processes, seen from the demo: starts them, tells how they are, and makes sure that none is left behind.
+// The warehouse's processes, seen from the demo: starts them, reports their state, and makes sure that none
+// is left behind.
 import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
@@ -20,11 +21,17 @@ export type FromInstance =
 
 export type InstanceState = 'starting' | 'running' | 'killed' | 'stalled' | 'back' | 'stopped' | 'ended';
 
-/** Ends the statement of a receptor that will not fail, so that pg_stat_activity shows who is in the middle of one. */
+/**
+ * The end of the statement of a receptor that will not fail, so that pg_stat_activity shows which sessions
+ * are in the middle of one.
+ */
 export const willSucceed = '-- will succeed';
 
 const program = fileURLToPath(new URL('./warehouse-instance.ts', import.meta.url));
-/** A stopped process cannot see that its parent is gone. This one can: its end of the pipe closes. */
+/**
+ * A watchdog script. A stopped process cannot detect that its parent is gone. The watchdog can: its end of
+ * the pipe closes.
+ */
 const watch = 'read -r finished && exit 0; kill -KILL "$1"';
 
 export class WarehouseInstance {
@@ -35,7 +42,7 @@ export class WarehouseInstance {
   #watchdog: ChildProcess | undefined;
   state: InstanceState = 'starting';
   retries = 0;
-  /** Messages that it held in memory and had to let go of. */
+  /** Messages that it held in memory and whose lease it lost. */
   lost = 0;
 
   constructor(settings: Omit<InstanceSettings, 'instanceId'>, onWarning: (text: string) => void) {
@@ -66,7 +73,7 @@ export class WarehouseInstance {
     if (this.state !== 'running') throw new Error(`${this.name} ended before it was ready`);
   }
 
-  /** SIGSTOP: it freezes in the middle of whatever it does, with its connections and transactions open. */
+  /** Freezes it by SIGSTOP, whatever it does, with its connections and transactions open. */
   freeze(): void {
     this.#watchdog = spawn('/bin/sh', ['-c', watch, 'demo-watchdog', String(this.pid)], {
       detached: true,
@@ -88,7 +95,7 @@ export class WarehouseInstance {
     this.#watchdog?.stdin?.end('finished\n');
   }
 
-  /** Asks it to finish and waits for it; not for ever. */
+  /** Asks it to finish and waits for it, for a limited time. */
   async stop(): Promise<void> {
     if (this.state === 'killed' || this.state === 'ended') return;
     this.state = 'stopped';

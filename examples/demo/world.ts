@@ -1,5 +1,5 @@
-// The demo's corner of the database: a schema per service, with whizbang's tables and a few of its own.
-// The judge reads nothing but this.
+// The demo's part of the database: a schema per service, with whizbang's tables and a few of its own. The
+// verdict reads nothing else.
 import type pg from 'pg';
 import { migrate } from '../../src/index.js';
 
@@ -10,7 +10,10 @@ export interface World {
 
 export const world: World = { shop: 'whizbang_demo_shop', warehouse: 'whizbang_demo_warehouse' };
 
-/** None has a key or a unique index: what happens twice must be seen twice. */
+/**
+ * The demo's own tables. None has a key or a unique index, so that an effect that happens twice is seen
+ * twice.
+ */
 const tables = ({ shop, warehouse }: World) => `
   -- What the shop's transactions have committed, written by the transaction that sent it.
   create table ${shop}.steps (message_id uuid, stream_id uuid, order_id text, step int, is_last boolean,
@@ -36,7 +39,7 @@ export async function createWorld(pool: pg.Pool): Promise<void> {
   await createTables(pool, world);
 }
 
-/** In schemas that are migrated already; it may be one and the same. */
+/** Creates the tables in schemas that are already migrated. Both may be the same schema. */
 export async function createTables(pool: pg.Pool, where: World): Promise<void> {
   await pool.query(tables(where));
 }

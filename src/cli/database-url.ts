@@ -1,7 +1,10 @@
 import { Option } from 'commander';
 import { WhizbangError } from '../errors.js';
 
-/** Without commander's own environment support: that would print the value as the default in --help. */
+/**
+ * The option for the database URL. commander's own environment support would print the value as the default
+ * in --help.
+ */
 export function databaseUrlOption(): Option {
   return new Option(
     '--database-url <url>',

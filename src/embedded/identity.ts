@@ -10,14 +10,14 @@ export interface Identity {
   readonly spawn: { readonly uid?: number; readonly gid?: number };
 }
 
-/** `nobody`: PostgreSQL refuses to run as root. */
+/** The user `nobody`: PostgreSQL refuses to run as root. */
 const unprivileged = 65_534;
 
 export function ourselves(): Identity {
   return { uid: process.getuid?.() ?? -1, gid: process.getgid?.() ?? -1, spawn: {} };
 }
 
-/** Ourselves; as root, the owner of the data directory, or `nobody` when it has no owner yet but root. */
+/** The current user. As root: the owner of the data directory, or `nobody` when that is root or unknown. */
 export async function serverIdentity(dataDir: string | undefined): Promise<Identity> {
   if (process.getuid?.() !== 0) return ourselves();
   const owner = dataDir === undefined ? undefined : await stat(dataDir).catch(() => undefined);
@@ -33,7 +33,7 @@ const runFile = promisify(execFile);
 /** Runs a program to its end as that user and returns what it printed. */
 export async function runAs(identity: Identity, command: string, args: readonly string[]): Promise<string> {
   try {
-    // The folder of the caller may be closed to the server's user; the root folder is open to everybody.
+    // The server's user may not be able to enter the caller's folder; every user can enter the root folder.
     const { stdout } = await runFile(command, args, {
       ...identity.spawn,
       cwd: '/',
@@ -50,7 +50,7 @@ export async function runAs(identity: Identity, command: string, args: readonly 
   }
 }
 
-/** A fixed locale and time zone, so that a data directory is the same whoever makes it. */
+/** The environment of the server. A fixed locale and time zone make every new data directory the same. */
 export function serverEnvironment(): NodeJS.ProcessEnv {
   return { ...process.env, LC_ALL: 'C', TZ: 'UTC' };
 }

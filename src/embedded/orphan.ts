@@ -19,14 +19,17 @@ export async function stopOrphan(dataDir: string): Promise<void> {
   });
 }
 
-/** What the server writes about itself: its process id is the first line, its state the eighth. */
+/** Reads the server's own status file: its process id is the first line, its state the eighth. */
 export async function readPostmasterFile(dataDir: string): Promise<{ pid?: number; state?: string }> {
   const lines = (await readFile(join(dataDir, 'postmaster.pid'), 'utf8').catch(() => '')).split('\n');
   const pid = Number(lines[0]);
   return { ...(pid > 0 ? { pid } : {}), state: (lines[7] ?? '').trim() };
 }
 
-/** The file may be old and its process id somebody else's by now: only a process started on this folder counts. */
+/**
+ * Whether this process is the server of the folder. The file may be old and another process may have its id
+ * by now, so only a process started on this folder counts.
+ */
 async function isServerOf(pid: number, dataDir: string): Promise<boolean> {
   if (!isProcessAlive(pid)) return false;
   const command =

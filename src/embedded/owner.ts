@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
 
 /**
- * Names this process, so that another one can tell later whether it is still alive: its id and, where /proc has
- * it, its start time. The id alone is not enough: ids are reused, and in a restarted container at once.
+ * A token that names this process, so that another one can check later whether it is still alive: its id and,
+ * where /proc has it, its start time. The id alone is not enough: ids are reused, and in a restarted
+ * container at once.
  */
 export function ownerToken(): string {
   return `${process.pid}.${readStatus(process.pid).startTime}`;
@@ -18,10 +19,10 @@ export function isProcessAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
   } catch (error) {
-    // EPERM: it exists and belongs to somebody else.
+    // EPERM: the process exists and belongs to another user.
     if (!(error instanceof Error && 'code' in error && error.code === 'EPERM')) return false;
   }
-  // A zombie has ended. In a container whose first process is no init, nobody ever reaps it.
+  // A zombie has ended. In a container whose first process is no init, it is never reaped.
   return readStatus(pid).state !== 'Z';
 }
 

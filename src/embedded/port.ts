@@ -2,8 +2,8 @@ import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 
 /**
- * A port that is free now. From below the range that systems use for outgoing connections, so that none of those
- * takes it before the server has bound it, or while the server restarts.
+ * Finds a free port. It is below the range that systems use for outgoing connections, so that no such
+ * connection takes it before the server has bound it, or while the server restarts.
  */
 export async function findFreePort(): Promise<number> {
   for (;;) {

@@ -19,22 +19,22 @@ export interface ServerPlan {
 }
 
 export interface ServerProcess {
-  /** SIGINT: fast shutdown. SIGQUIT: as in a crash. Resolves when the process is gone. */
+  /** Stops the server. SIGINT: fast shutdown. SIGQUIT: as in a crash. Resolves when the process is gone. */
   stop(signal: 'SIGINT' | 'SIGQUIT'): Promise<void>;
-  /** Lets connections that are just being closed come to their end first, then as SIGINT. */
+  /** Waits for connections that are just being closed, then stops as SIGINT does. */
   stopGently(): Promise<void>;
 }
 
 const startTimeoutMs = 60_000;
 const farewellMs = 500;
 
-/** Starts `postgres` and waits until it takes connections. */
+/** Starts `postgres` and waits until it accepts connections. */
 export async function launchServer(plan: ServerPlan): Promise<ServerProcess> {
   const { binaries, data, identity } = plan;
   const log = join(data.path, 'server.log');
   const output = await open(log, 'w');
-  // A session of its own: after a Ctrl-C, which goes to the whole process group, the application still needs
-  // its database to finish what it is doing. A file for the log: a pipe that nobody reads would block the server.
+  // A session of its own: Ctrl-C goes to the whole process group, and the application still needs its
+  // database to finish its work. A file for the log: a pipe that is not read would block the server.
   const child = spawn(join(binaries.binDir, 'postgres'), ['-D', data.path, ...settingArguments(plan)], {
     ...identity.spawn,
     detached: true,
@@ -71,8 +71,8 @@ export async function launchServer(plan: ServerPlan): Promise<ServerProcess> {
       await gone;
     },
     stopGently: async () => {
-      // A pool's end() resolves before its sockets are closed. Told that the server goes, such a connection reports an
-      // error for which nobody listens any more, and that ends the process.
+      // A pool's end() resolves before its sockets are closed. When the server ends such a connection, it
+      // emits an error that has no listener any more, and that ends the process.
       child.kill('SIGTERM');
       await Promise.race([gone, sleep(farewellMs, undefined, { ref: false })]);
       child.kill('SIGINT');

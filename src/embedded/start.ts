@@ -9,9 +9,9 @@ import { launchServer, type ServerPlan, type ServerProcess } from './server-proc
 import { readPassword } from './template.js';
 import { openWorkspace, sweep } from './workspace.js';
 
-/** A running PostgreSQL of this process. */
+/** A running PostgreSQL that belongs to this process. */
 export interface EmbeddedPostgres extends AsyncDisposable {
-  /** As the superuser `postgres`, to the database `postgres`. */
+  /** The URL of the database `postgres` for the superuser `postgres`. */
   readonly connectionString: string;
   readonly port: number;
   /** The server's version, such as `18.4`. */
@@ -25,12 +25,16 @@ export interface EmbeddedPostgres extends AsyncDisposable {
 
 const portAttempts = 5;
 
-/** Starts a real PostgreSQL for development and tests, about a second the first time. It ends with this process. */
+/**
+ * Starts a real PostgreSQL for development and tests: about a second the first time. It ends with this
+ * process.
+ */
 export async function startEmbeddedPostgres(
   options: EmbeddedPostgresOptions = {},
 ): Promise<EmbeddedPostgres> {
   const { dataDir, tempDir, port, settings, binDir } = resolveEmbeddedOptions(options);
-  // Programs and template always lie in the system's temporary folder: one in memory may not allow running programs.
+  // Programs and template are always in the system's temporary folder: a folder in memory may forbid running
+  // programs.
   const workspace = await openWorkspace(tmpdir());
   const temporary = tempDir === undefined ? workspace : await openWorkspace(tempDir);
   const identity = await serverIdentity(dataDir);
@@ -50,7 +54,7 @@ export async function startEmbeddedPostgres(
   }
 }
 
-/** Between finding a free port and the server binding it, somebody else may take it. */
+/** Launches on a free port, and retries: another process may take the port before the server binds it. */
 async function launchOnFreePort(wanted: ServerPlan): Promise<{ plan: ServerPlan; server: ServerProcess }> {
   for (let attempt = 1; ; attempt++) {
     const plan = wanted.port === 0 ? { ...wanted, port: await findFreePort() } : wanted;

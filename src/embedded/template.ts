@@ -23,7 +23,10 @@ export async function initialiseDataDir(
   await runAs(identity, 'cp', [join(template, 'PG_VERSION'), dataDir]);
 }
 
-/** The superuser's password: loopback is open to every user of the machine, so the port alone must not let them in. */
+/**
+ * Reads the superuser's password. Every user of the machine can reach loopback, so the port alone must not
+ * give access.
+ */
 export async function readPassword(dataDir: string): Promise<string | undefined> {
   const text = await readFile(join(dataDir, passwordFile), 'utf8').catch(() => undefined);
   return text?.trim();
@@ -43,7 +46,8 @@ async function initdb(made: string, binaries: Binaries, identity: Identity): Pro
     '--no-locale',
     '--no-sync',
     '--no-instructions',
-    // Stretching is for passwords that can be guessed. Ours cannot, and it would cost milliseconds per connection.
+    // Key stretching protects passwords that can be guessed. Ours cannot, and it would cost milliseconds per
+    // connection.
     ...(binaries.major >= 16 ? ['--set=scram_iterations=1'] : []),
   ]);
   await rename(password, join(content, passwordFile));

@@ -2,9 +2,10 @@ import { spawn } from 'node:child_process';
 import type { DataDir } from './data-dir.js';
 
 /**
- * However this process ends (return, exit, crash, signal, even SIGKILL), its end of the pipe closes. A shell at the
- * other end then stops the server and removes its temporary data. So there are no exit hooks and no signal handlers
- * that could get into the application's way. A line on the pipe says that there is nothing left to do.
+ * However this process ends (return, exit, crash, signal, even SIGKILL), its end of the pipe closes. A shell
+ * at the other end then stops the server and removes its temporary data. So there are no exit hooks and no
+ * signal handlers that could interfere with the application. A line on the pipe means that there is nothing
+ * left to do.
  */
 const script = `
 read -r finished && exit 0

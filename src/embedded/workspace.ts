@@ -21,7 +21,7 @@ export async function openWorkspace(parent: string): Promise<Workspace> {
   const root = join(parent, `whizbang-postgres-${uid}`);
   await mkdir(root, { recursive: true, mode: 0o700 });
   const found = await lstat(root);
-  // In a shared /tmp somebody else could have put programs of their own here for us to run.
+  // In a shared /tmp, another user could have put programs here for us to run.
   if (!found.isDirectory() || found.uid !== uid || (found.mode & 0o022) !== 0) {
     throw new WhizbangError('EMBEDDED_START_FAILED', {
       message: `${root} is not a folder that only user ${uid} can write to.`,
@@ -32,7 +32,7 @@ export async function openWorkspace(parent: string): Promise<Workspace> {
   const workspace = { cache: join(root, 'cache'), run: join(root, 'run') };
   await mkdir(workspace.cache, { recursive: true });
   await mkdir(workspace.run, { recursive: true });
-  // The server's user has to pass through, whatever the caller's umask is.
+  // The server's user must be able to enter, whatever the caller's umask is.
   for (const path of [root, workspace.cache, workspace.run]) await chmod(path, 0o755);
   return workspace;
 }
@@ -47,7 +47,7 @@ export async function newRunFolder(workspace: Workspace, identity: Identity): Pr
 
 /** Removes what dead processes left behind, after stopping the servers that still run in it. */
 export async function sweep(workspace: Workspace): Promise<void> {
-  // What cannot be removed is nobody's reason not to start, and the next start tries again.
+  // A folder that cannot be removed must not prevent the start. The next start tries again.
   await Promise.allSettled(
     (await readdir(workspace.run)).map(async (name) => {
       if (isOwnerAlive(name.split('-')[0] ?? '')) return;
@@ -59,8 +59,9 @@ export async function sweep(workspace: Workspace): Promise<void> {
 }
 
 /**
- * A folder that is made once and then shared. `make` fills `content` in a folder of our own, which is then renamed:
- * whoever looks finds all of it or nothing, and of several that make it at once the first one wins.
+ * A folder that is made once and then shared. `make` fills `content` in a folder of our own, which is then
+ * renamed. So a reader finds all of it or nothing, and when several processes make it at once the first one
+ * wins.
  */
 export async function cachedFolder(
   workspace: Workspace,
@@ -86,7 +87,9 @@ export async function cachedFolder(
   }
 }
 
-/** Temporary folders are cleaned of files that nobody has read for days, so a cached folder may have lost some. */
+/**
+ * Whether the cached folder has all its files. Systems delete temporary files that were not read for days.
+ */
 async function isComplete(path: string): Promise<boolean> {
   const expected = await readFile(join(path, 'entries'), 'utf8').catch(() => undefined);
   return expected !== undefined && Number(expected) === (await countEntries(path));

@@ -14,37 +14,47 @@ import type { SchemaInput, SchemaOutput, StandardSchema } from './standard-schem
 import { streamOfRule } from './stream-id.js';
 
 interface DefinitionOptions<S extends StandardSchema> {
-  /** Of zod, valibot, arktype or any other library with Standard Schema. It sees what travels: JSON. */
+  /**
+   * A schema of zod, valibot, arktype or any other library with Standard Schema. It validates
+   * what is sent: JSON.
+   */
   readonly schema: S;
-  /** Messages of one stream are handled in order. A UUID is the stream's id as it is; other text gets one. */
+  /**
+   * The stream of a payload. Messages of one stream are handled in order. A UUID is used as the stream's id;
+   * other text gets one.
+   */
   readonly stream?: ((payload: SchemaOutput<S>) => string | null | undefined) | undefined;
-  /** Raised when the payload changes so that old ones no longer pass. Default: 1. */
+  /**
+   * Version of the payload. Raise it when the payload changes so that old ones no longer pass. Default: 1.
+   */
   readonly version?: number | undefined;
-  /** For every version below: what makes a payload of the next one of it. */
+  /** For every lower version, a function that turns its payload into one of the next version. */
   readonly upcast?: Readonly<Record<number, Upcaster>> | undefined;
 }
 
-/** Of `defineEvent`. */
+/** Options of `defineEvent`. */
 export interface EventOptions<S extends StandardSchema> extends DefinitionOptions<S> {
-  /** What services subscribe to. Default: the type. */
+  /** The address that services subscribe to. Default: the type. */
   readonly topic?: string | undefined;
 }
 
-/** Of `defineCommand`. */
+/** Options of `defineCommand`. */
 export interface CommandOptions<S extends StandardSchema> extends DefinitionOptions<S> {
   /** The service that handles it. */
   readonly to?: string | undefined;
   readonly result?: undefined;
 }
 
-/** Of `defineCommand` for a command that `invoke` answers. */
+/** Options of `defineCommand` for a command with a result that `invoke` returns. */
 export interface CommandWithResultOptions<S extends StandardSchema, Result>
   extends Omit<CommandOptions<S>, 'result'> {
-  /** What `invoke` answers, and its receptor must return. It checks, it does not transform. */
+  /**
+   * The schema of what the receptor must return, and `invoke` returns. It validates and does not transform.
+   */
   readonly result: StandardSchema<Result, Result>;
 }
 
-/** Something that has happened. Everyone who is interested gets it. */
+/** Defines an event: something that has happened. Every service that subscribes to it gets it. */
 export function defineEvent<S extends StandardSchema>(
   type: string,
   options: EventOptions<S>,
@@ -52,12 +62,13 @@ export function defineEvent<S extends StandardSchema>(
   return define('event', type, options) as EventDefinition<SchemaInput<S>, SchemaOutput<S>>;
 }
 
-/** Something to be done. One service gets it. */
+/** Defines a command: something to be done. One service gets it. */
 export function defineCommand<S extends StandardSchema, Result>(
   type: string,
   options: CommandWithResultOptions<S, Result>,
 ): CommandDefinition<SchemaInput<S>, SchemaOutput<S>, Result>;
-// Apart, so that the result is void wherever the definition stands: inferred, it could become what is expected there.
+// A separate overload, so that the result is always void: inferred, it could become the type that is expected
+// there.
 export function defineCommand<S extends StandardSchema>(
   type: string,
   options: CommandOptions<S>,

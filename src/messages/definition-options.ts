@@ -1,4 +1,4 @@
-// Whether a definition can work, decided when it is made: a mistake here would otherwise show with the first message.
+// Checks a definition when it is made: a mistake would otherwise show only with the first message.
 import type { WhizbangError } from '../errors.js';
 import { definitionOptions, invalidOption, resolveOptions } from '../options.js';
 import type { Upcaster } from './definition.js';
@@ -64,7 +64,10 @@ export function resolveDefinition(kind: MessageKind, type: unknown, options: obj
   };
 }
 
-/** One for every version below the current one, and no other: a gap would strand the messages of that version. */
+/**
+ * Checks that there is an upcaster for every version below the current one, and no other. A gap would make
+ * the messages of that version unreadable.
+ */
 function resolveUpcasters(
   owner: string,
   version: number,
@@ -84,7 +87,7 @@ function resolveUpcasters(
   return steps as Readonly<Record<number, Upcaster>>;
 }
 
-/** PostgreSQL's text cannot hold a zero character. */
+/** Whether the value is a valid name. PostgreSQL's text cannot hold a zero character. */
 export function isName(value: unknown): value is string {
   return typeof value === 'string' && value.trim() !== '' && !value.includes('\0');
 }

@@ -2,9 +2,10 @@ import type { MessageKind } from './envelope.js';
 import type { StandardSchema } from './standard-schema.js';
 
 /**
- * A kind of message: called with a payload it makes a message to send. `Input` is what a sender writes, `Output`
- * what the schema makes of it for handlers, `Result` what invoking it answers (void: nothing).
- * `MessageDefinition` without arguments is any of them: nobody can call it, and its payload is unknown.
+ * A kind of message. Calling it with a payload makes a message to send. `Input` is what a sender passes,
+ * `Output` is what the schema makes of it for handlers, `Result` is what `invoke` returns (void: nothing).
+ * `MessageDefinition` without arguments stands for any of them: it cannot be called, and its payload is
+ * unknown.
  */
 export interface MessageDefinition<
   out Kind extends MessageKind = MessageKind,
@@ -14,20 +15,20 @@ export interface MessageDefinition<
 > {
   (payload: Input): MessageToSend<Kind, Result>;
   readonly kind: Kind;
-  /** What it is called on the way and in the tables (`event_type`). */
+  /** The name of the type in transports and in the tables (`event_type`). */
   readonly type: string;
-  /** Where it goes: an event's topic, by default its type; a command's receiving service. */
+  /** The address: an event's topic, by default its type; or the service that receives a command. */
   readonly address: string | undefined;
   readonly schemaVersion: number;
   readonly schema: StandardSchema<unknown, Output>;
   readonly resultSchema: StandardSchema<unknown, Result> | undefined;
-  /** The stream a valid payload belongs to, a UUID; null when it is on its own. */
+  /** The stream of a valid payload, a UUID; null when the message has no stream. */
   streamOf(payload: Output): string | null;
-  /** From version n to n + 1, by n. */
+  /** Upcasters from version n to n + 1, by n. */
   readonly upcasters: Readonly<Record<number, Upcaster>>;
 }
 
-/** What `defineEvent` makes: called with a payload it makes a message. */
+/** The result of `defineEvent`. Calling it with a payload makes a message. */
 export type EventDefinition<Input = never, Output = unknown> = MessageDefinition<
   'event',
   Input,
@@ -35,7 +36,7 @@ export type EventDefinition<Input = never, Output = unknown> = MessageDefinition
   void
 >;
 
-/** What `defineCommand` makes: called with a payload it makes a message. */
+/** The result of `defineCommand`. Calling it with a payload makes a message. */
 export type CommandDefinition<Input = never, Output = unknown, Result = unknown> = MessageDefinition<
   'command',
   Input,
@@ -44,15 +45,18 @@ export type CommandDefinition<Input = never, Output = unknown, Result = unknown>
 >;
 
 /**
- * A message made by its definition, not checked and not sent yet. Without the variance written down, the compiler
- * gets lost between the two types, which name each other, and takes a command for an event.
+ * A message made by its definition, not yet validated and not yet sent. The variance is declared, because
+ * this type and the definition refer to each other: without it the compiler accepts a command as an event.
  */
 export interface MessageToSend<out Kind extends MessageKind = MessageKind, out Result = unknown> {
   readonly definition: MessageDefinition<Kind, never, unknown, Result>;
   readonly payload: unknown;
 }
 
-/** Written as a method, so that a user may say what the old payload looked like: `(old: OrderV1) => …`. */
+/**
+ * An upcaster. Its type is written as a method, so that users may declare the old payload's type: `(old:
+ * OrderV1) => …`.
+ */
 export type Upcaster = { upcast(payload: unknown): unknown }['upcast'];
 
 export function isMessageToSend(value: unknown): value is MessageToSend {

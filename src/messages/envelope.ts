@@ -1,19 +1,19 @@
 import type { MessageId, StreamId } from '../message.js';
 
-/** A command says what is to be done, an event what has happened. */
+/** The kind of a message: a command is something to be done, an event is something that has happened. */
 export type MessageKind = 'command' | 'event';
 
-/** A service that a message has passed, oldest first. */
+/** A service that a message has passed through. Hops are listed oldest first. */
 export interface Hop {
   readonly service: string;
   readonly instanceId: string;
-  /** When it was sent on, by that instance's clock: for people, never for order. */
+  /** The time of sending by that instance's clock: for people, never for order. */
   readonly at: string;
 }
 
 /**
- * A message with all that travels with it. In the tables: `message_id`, `event_type`, `event_data`, `stream_id` and
- * `scope` are columns, the rest is `metadata`.
+ * A message with all that is sent with it. In the tables, `message_id`, `event_type`, `event_data`,
+ * `stream_id` and `scope` are columns; the rest is `metadata`.
  */
 export interface Envelope<Payload = unknown> {
   readonly messageId: MessageId;
@@ -21,12 +21,15 @@ export interface Envelope<Payload = unknown> {
   readonly kind: MessageKind;
   readonly payload: Payload;
   readonly streamId: StreamId | null;
-  /** The same for everything that one first message set off. */
+  /** The same id for all messages that result from one first message. */
   readonly correlationId: MessageId;
   /** The message whose handler sent this one; null when it came from outside a handler. */
   readonly causationId: MessageId | null;
   readonly hops: readonly Hop[];
-  /** Whose it is: a tenant, a user. Handed on to everything that is sent while handling it. */
+  /**
+   * The owner, such as a tenant or a user. It is copied to everything that is sent while handling this
+   * message.
+   */
   readonly scope: unknown;
   /** W3C trace context. */
   readonly traceparent: string;
@@ -35,7 +38,7 @@ export interface Envelope<Payload = unknown> {
   readonly schemaVersion: number;
 }
 
-/** What `metadata` holds, as JSON. All of it may be missing in what other programs insert. */
+/** The content of `metadata`, as JSON. All of it may be missing in rows that other programs insert. */
 export interface EnvelopeMetadata {
   readonly kind: MessageKind;
   readonly correlationId: MessageId;

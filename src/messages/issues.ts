@@ -1,17 +1,20 @@
-// What a schema found wrong, as it may be logged and stored: where, and what was expected. The libraries put the
-// value itself into their messages (valibot: 'received "hunter2"'); here it never passes.
+// What a schema found wrong, in a form that may be logged and stored: where, and what was expected. The
+// libraries put the value itself into their messages (valibot: 'received "hunter2"'); here it is removed.
 import { WhizbangError } from '../errors.js';
 import { type Path, pathText, valueAt } from './path.js';
 import type { SchemaIssue } from './standard-schema.js';
 
-/** What is wrong with a field of a payload: in `details.issues` of `INVALID_MESSAGE`. */
+/** One fault in a field of a payload, in `details.issues` of `INVALID_MESSAGE`. */
 export interface MessageIssue {
-  /** Like `lines[0].price`; empty for the payload as a whole. */
+  /** The path, such as `lines[0].price`; empty for the payload as a whole. */
   readonly path: string;
   readonly message: string;
 }
 
-/** One mistake in every line of a long list is one mistake: more of them help nobody. */
+/**
+ * Limit on the listed issues. The same mistake in every line of a long list is one mistake; more entries do
+ * not help.
+ */
 const mostIssues = 20;
 
 export function readIssues(issues: readonly SchemaIssue[], validated: unknown): MessageIssue[] {
@@ -35,7 +38,7 @@ export function invalidMessage(
   });
 }
 
-/** `expected`, `received` and `actual` are what valibot and arktype add to an issue. */
+/** An issue with the fields `expected`, `received` and `actual`, which valibot and arktype add. */
 type VendorIssue = SchemaIssue & Partial<Record<'expected' | 'received' | 'actual', unknown>>;
 
 function messageWithoutValue(issue: VendorIssue, value: unknown): string {
@@ -50,12 +53,15 @@ function shows({ received, actual }: VendorIssue, message: string, value: unknow
   return rendered.some((text) => message.includes(text)) || containsLeaf(message, value);
 }
 
-/** Short ones are skipped: they are found in every other message ("at least 1"), and tell nothing. */
+/**
+ * Shorter values are not searched for: they occur in many messages by chance ("at least 1") and reveal
+ * nothing.
+ */
 const shortestSecret = 4;
 const deepestLook = 30;
 
 function containsLeaf(message: string, value: unknown, depth = 0): boolean {
-  if (depth > deepestLook) return true; // not known: then nothing is said
+  if (depth > deepestLook) return true; // not known: then the message is not used
   if (typeof value === 'string' || typeof value === 'number') {
     // The beginning is enough: libraries cut long values.
     const text = String(value).trim().slice(0, 16);

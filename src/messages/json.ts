@@ -1,10 +1,10 @@
-// A value as it will arrive: written as JSON and read again. What JSON or PostgreSQL's jsonb cannot hold is a fault
-// with the path to it, never a silent null.
+// A value as it will arrive: written as JSON and read again. A part that JSON or PostgreSQL's jsonb cannot
+// hold is reported as a fault with its path. It never becomes null silently.
 import { type Path, pathText } from './path.js';
 
 interface JsonFault {
   readonly path: string;
-  /** Without the value: payloads are secret. */
+  /** A description without the value, because payloads are secret. */
   readonly message: string;
 }
 
@@ -12,7 +12,7 @@ type JsonCopy =
   | { readonly json: unknown; readonly fault?: undefined }
   | { readonly fault: JsonFault; readonly cause?: unknown };
 
-/** Only in a text with one of these can something have been lost, or be refused by PostgreSQL; few have them. */
+/** Only a text that matches this can have lost something, or be refused by PostgreSQL. Few texts match. */
 const suspicious = /null|\\u0000|\\ud[89a-f]/;
 
 export function copyAsJson(value: unknown): JsonCopy {
@@ -27,7 +27,7 @@ export function copyAsJson(value: unknown): JsonCopy {
   return { json: JSON.parse(text as string) };
 }
 
-/** The first thing in a value that does not survive; nothing when all of it does. */
+/** The first part of a value that JSON cannot keep; undefined when it keeps all of it. */
 export function findFault(value: unknown): JsonFault | undefined {
   return walk(value, '', [], []);
 }
@@ -65,7 +65,10 @@ function walk(given: unknown, key: string, path: Path, ancestors: readonly objec
   return undefined;
 }
 
-/** JSON leaves such members of an object out, so the receiver sees them missing; in an array they become null. */
+/**
+ * Whether JSON leaves out such a member of an object, so that the receiver does not see it. In an array it
+ * becomes null.
+ */
 function isLeftOut(value: unknown): boolean {
   return value === undefined || typeof value === 'function' || typeof value === 'symbol';
 }

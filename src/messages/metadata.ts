@@ -1,12 +1,13 @@
-// The envelope in the tables and back: what has no column of its own is in `metadata`.
-// In: an envelope, or a row that anybody may have written. Out: JSON, or an envelope in which nothing is missing.
+// Converts the envelope to columns and back: what has no column of its own is in `metadata`.
+// In: an envelope, or a row that any program may have written. Out: JSON, or an envelope in which nothing is
+// missing.
 import type { MessageId, StreamId } from '../message.js';
 import type { MessageDefinition } from './definition.js';
 import type { Envelope, EnvelopeMetadata, Hop, MessageKind } from './envelope.js';
 import { readPayload } from './payload.js';
 import { newTraceparent, parseTraceparent } from './trace-context.js';
 
-/** What an inbox or outbox row and a work item have in common. */
+/** The columns that an inbox row, an outbox row and a work item have in common. */
 export interface EnvelopeRow {
   readonly messageId: MessageId;
   readonly eventData: unknown;
@@ -17,7 +18,10 @@ export interface EnvelopeRow {
 
 type Described<Output = unknown> = Pick<MessageDefinition<MessageKind, never, Output>, 'kind' | 'type'>;
 
-/** Two services that answer each other for ever would otherwise send a longer message each time. The latest count. */
+/**
+ * Limit on the hops; the latest are kept. Two services that keep answering each other would otherwise send a
+ * longer message each time.
+ */
 export const mostHops = 50;
 
 export function toMetadata(envelope: Envelope): EnvelopeMetadata {
@@ -33,7 +37,7 @@ export function toMetadata(envelope: Envelope): EnvelopeMetadata {
   };
 }
 
-/** Field by field: what is missing or of a wrong type is left out, and the rest still counts. */
+/** Reads field by field: a field that is missing or of a wrong type is left out, and the others are kept. */
 export function readMetadata(metadata: unknown): Partial<EnvelopeMetadata> {
   const given = isObject(metadata) ? metadata : {};
   const { kind, correlationId, causationId, hops, traceparent, tracestate, schemaVersion } = given;
@@ -80,13 +84,13 @@ function envelopeWith<Payload>(
     hops: metadata.hops ?? [],
     scope: row.scope ?? null,
     traceparent: metadata.traceparent ?? newTraceparent(),
-    // It belongs to its traceparent and means nothing without it.
+    // The tracestate belongs to its traceparent and has no meaning without it.
     tracestate: metadata.traceparent === undefined ? null : (metadata.tracestate ?? null),
     schemaVersion: metadata.schemaVersion ?? 1,
   };
 }
 
-/** The receiving edge in one step: the payload upcast and checked, in its envelope. */
+/** Reads a received row in one step: upcasts and validates the payload, and returns it in its envelope. */
 export async function readEnvelope<Output>(
   row: EnvelopeRow,
   definition: MessageDefinition<MessageKind, never, Output, unknown>,

@@ -1,6 +1,8 @@
 export type Path = readonly PropertyKey[];
 
-/** `lines[0].price`; a name that is none in code in brackets and quotes. */
+/**
+ * A path as text, such as `lines[0].price`. A name that is no identifier is written in brackets and quotes.
+ */
 export function pathText(path: Path): string {
   return path.map((key, i) => (i === 0 ? first(key) : next(key))).join('');
 }
@@ -17,7 +19,7 @@ function next(key: PropertyKey): string {
   return identifier.test(name) ? `.${name}` : `[${JSON.stringify(name)}]`;
 }
 
-/** What is there; undefined when nothing is. */
+/** The value at the path; undefined when there is none. */
 export function valueAt(value: unknown, path: Path): unknown {
   let at = value;
   for (const key of path) {

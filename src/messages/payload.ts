@@ -10,9 +10,9 @@ import type { StandardSchema } from './standard-schema.js';
 type DefinitionOf<Output> = MessageDefinition<MessageKind, never, Output, unknown>;
 
 interface ValidPayload<Output> {
-  /** What the schema made of it: for the stream rule, and for handlers. */
+  /** The output of the schema: for the stream rule, and for handlers. */
   readonly payload: Output;
-  /** What is stored and travels. */
+  /** The JSON that is stored and sent. */
   readonly json: unknown;
 }
 
@@ -27,7 +27,7 @@ export async function validatePayload<Output>(
   return { payload: await validate(schema, copy.json, type), json: copy.json };
 }
 
-/** A payload that was sent in some version: brought to today's, then checked. */
+/** Reads a payload that was sent in some version: upcasts it to the current version, then validates it. */
 export async function readPayload<Output>(
   definition: DefinitionOf<Output>,
   json: unknown,
@@ -44,7 +44,7 @@ export async function readPayload<Output>(
   return validate(schema, upcast, type, { schemaVersion });
 }
 
-/** Step by step, on a copy: an upcaster that changes what it is given must not change what is tried again. */
+/** Upcasts step by step, on a copy: an upcaster that changes its input must not change what is retried. */
 async function upcastPayload(
   { type, upcasters, schemaVersion: current }: DefinitionOf<unknown>,
   json: unknown,
@@ -62,7 +62,9 @@ async function upcastPayload(
   return payload;
 }
 
-/** What a receptor returned, checked before it is the answer of `invoke`. It never travels, so it need not be JSON. */
+/**
+ * Validates what a receptor returned, before `invoke` returns it. It is never sent, so it need not be JSON.
+ */
 export async function validateResult<Result>(
   definition: MessageDefinition<MessageKind, never, unknown, Result>,
   result: unknown,
@@ -73,7 +75,10 @@ export async function validateResult<Result>(
     : validate(resultSchema, result, `The result of ${type}`, { type });
 }
 
-/** A schema that throws is a fault of the program, not of the message: its error passes as it is. */
+/**
+ * Validates a value. A schema that throws is a fault of the program, not of the message: its error is passed
+ * on unchanged.
+ */
 async function validate<Output>(
   schema: StandardSchema<unknown, Output>,
   value: unknown,

@@ -23,7 +23,7 @@ export interface SchemaIssue {
 export type SchemaInput<S extends StandardSchema> = NonNullable<S['~standard']['types']>['input'];
 export type SchemaOutput<S extends StandardSchema> = NonNullable<S['~standard']['types']>['output'];
 
-/** Schemas of arktype are functions. */
+/** Whether the value is a schema. Schemas of arktype are functions. */
 export function isStandardSchema(value: unknown): value is StandardSchema {
   if ((typeof value !== 'object' || value === null) && typeof value !== 'function') return false;
   const standard = (value as Partial<StandardSchema>)['~standard'];

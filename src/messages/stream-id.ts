@@ -3,14 +3,17 @@ import { WhizbangError } from '../errors.js';
 import type { StreamId } from '../message.js';
 import { isUuid, nilUuid } from '../uuid.js';
 
-/** The namespace of the UUIDs (version 5) that stand for streams with other names. Part of the stored data: fixed. */
+/**
+ * The namespace of the UUIDs (version 5) for streams whose name is not a UUID. Part of the stored data: never
+ * change it.
+ */
 export const streamNamespace = '48b2326a-d6c4-48f7-82aa-501ca0e861f9';
 
 const namespaceBytes = Buffer.from(streamNamespace.replaceAll('-', ''), 'hex');
 
 /**
- * The id of the stream with this name: a UUID is its own, in small letters; any other text gets the same UUID
- * whoever computes it. Null and undefined: no stream.
+ * The id of the stream with this name. A UUID is its own id, in lower case; any other text always gets the
+ * same UUID, on every machine. Null and undefined: no stream.
  */
 export function streamIdOf(name: string): StreamId;
 export function streamIdOf(name: string | null | undefined): StreamId | null;
@@ -20,7 +23,7 @@ export function streamIdOf(name: string | null | undefined): StreamId | null {
   return name == null ? null : idOf(name);
 }
 
-/** The stream rule of a definition, with refusals that name its type. */
+/** Returns the stream rule of a definition. Its refusals name the type of the definition. */
 export function streamOfRule(
   type: string,
   rule: ((payload: unknown) => unknown) | undefined,
@@ -43,7 +46,7 @@ function idOf(name: string): StreamId {
   return isUuid(name) ? name.toLowerCase() : nameUuid(name);
 }
 
-/** RFC 9562, version 5: SHA-1 of namespace and name, with the bits of version and variant set. */
+/** A UUID by RFC 9562, version 5: SHA-1 of namespace and name, with the bits of version and variant set. */
 function nameUuid(name: string): StreamId {
   const hash = createHash('sha1').update(namespaceBytes).update(name, 'utf8').digest();
   hash[6] = ((hash[6] as number) & 0x0f) | 0x50;
@@ -52,7 +55,10 @@ function nameUuid(name: string): StreamId {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }
 
-/** A stream that everything falls into by mistake would be handled one message at a time. */
+/**
+ * The fault of a stream name, if any. A stream that takes all messages by mistake would be handled one
+ * message at a time.
+ */
 function faultOf(name: unknown): string | undefined {
   if (name === null || name === undefined) return undefined;
   if (typeof name !== 'string') return `is a ${typeof name}, a string is needed`;

@@ -4,13 +4,16 @@ import { randomFillSync } from 'node:crypto';
 interface TraceContext {
   readonly traceId: string;
   readonly spanId: string;
-  /** Two hexadecimal digits; the lowest bit says that the sender records. */
+  /** Two hexadecimal digits. The lowest bit is set when the sender records the trace. */
   readonly flags: string;
 }
 
 const form = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 
-/** Nothing when it is not a valid traceparent. Of a version to come the part is read that this version knows. */
+/**
+ * Parses a traceparent; undefined when it is not valid. Of a later version, only the part that this version
+ * defines is read.
+ */
 export function parseTraceparent(value: unknown): TraceContext | undefined {
   const parts = typeof value === 'string' ? form.exec(value) : null;
   if (parts === null) return undefined;
@@ -20,12 +23,15 @@ export function parseTraceparent(value: unknown): TraceContext | undefined {
   return { traceId, spanId, flags };
 }
 
-/** Marked as recorded: else a sender that traces nothing would silence the traces of those that receive from it. */
+/**
+ * A new traceparent, marked as recorded. Otherwise a sender without tracing would disable the traces of its
+ * receivers.
+ */
 export function newTraceparent(): string {
   return formatTraceparent({ traceId: randomHex(16), spanId: randomHex(8), flags: '01' });
 }
 
-/** The same trace, one step further. Without a valid one to go on from, a new trace. */
+/** The traceparent of the next step of the same trace. When the parent is not valid, a new trace begins. */
 export function childTraceparent(parent: string): string {
   const context = parseTraceparent(parent);
   return context === undefined ? newTraceparent() : formatTraceparent({ ...context, spanId: randomHex(8) });
@@ -38,7 +44,10 @@ function formatTraceparent({ traceId, spanId, flags }: TraceContext): string {
 const random = Buffer.alloc(4096);
 let used = random.length;
 
-/** From a pool: a call to the kernel for each id would cost more than the rest of the envelope. */
+/**
+ * Random hex digits from a pool: a call to the kernel for each id would cost more than the rest of the
+ * envelope.
+ */
 function randomHex(bytes: number): string {
   if (used + bytes > random.length) {
     randomFillSync(random);

@@ -2,47 +2,51 @@ import type { Queryable } from '../database/index.js';
 import type { Envelope, MessageDefinition, MessageToSend } from '../messages/index.js';
 import type { RetryPolicy } from './retry-policy.js';
 
-/** What a handler may do besides its own work. */
+/** What a handler gets besides the payload. */
 export interface ReceptorContext<Tx = Queryable, Payload = unknown> {
   /**
-   * The transaction in which this message is completed. What is written in it takes effect exactly once; it is
-   * rolled back when the lease was lost. Without a transaction (`transaction: false`) there is none.
+   * The transaction in which this message is completed. What is written in it takes effect exactly once; it
+   * is rolled back when the lease was lost. Not available with `transaction: false`.
    */
   readonly tx: Tx;
-  /** Aborted when the lease is lost, the time is up, or the instance stops and cannot wait any longer. */
+  /**
+   * A signal that aborts when the lease is lost, the time is up, or the instance stops and cannot wait any
+   * longer.
+   */
   readonly signal: AbortSignal;
-  /** Ids, correlation, scope, trace. */
+  /** The envelope of the message: ids, correlation, scope, trace. */
   readonly envelope: Envelope<Payload>;
-  /** 1 at first; one more after every reported failure. */
+  /** The number of this attempt: 1 at first, one more after every reported failure. */
   readonly attempt: number;
-  /** Sent with the completion of this message, in one transaction, or not at all. */
+  /** Sends a command in the transaction that completes this message, or not at all. */
   readonly send: (
     message: MessageToSend<'command'> | readonly MessageToSend<'command'>[],
     options?: ContextSendOptions,
   ) => Promise<void>;
-  /** As `send`, for events. */
+  /** Publishes an event, as `send` does a command. */
   readonly publish: (
     message: MessageToSend<'event'> | readonly MessageToSend<'event'>[],
     options?: ContextPublishOptions,
   ) => Promise<void>;
   /**
-   * Runs the receptor of a command here and now, in this transaction, and answers what it returned. What it sends is sent
-   * with the completion of this message, in the order in which both have sent.
+   * Runs the receptor of a command immediately, in this transaction, and returns its result. The messages
+   * that it sends are sent with the completion of this message, in the order in which both handlers sent
+   * them.
    */
   readonly invoke: <Result>(command: MessageToSend<'command', Result>) => Promise<Result>;
 }
 
-/** Of `ctx.send`. The rest follows from the handled message. */
+/** Options of `ctx.send`. The rest follows from the handled message. */
 export interface ContextSendOptions {
-  /** The service that shall handle it, instead of the definition's. */
+  /** The service that handles it, instead of the one in the definition. */
   readonly to?: string | undefined;
-  /** Not before so many seconds from now. */
+  /** The number of seconds from now before which it is not handled. */
   readonly delaySeconds?: number | undefined;
-  /** Not before this time. */
+  /** The time before which it is not handled. */
   readonly at?: Date | undefined;
 }
 
-/** Of `ctx.publish`. The rest follows from the handled message. */
+/** Options of `ctx.publish`. The rest follows from the handled message. */
 export interface ContextPublishOptions extends Omit<ContextSendOptions, 'to'> {
   /** The version of the stream before the first of these events. */
   readonly expectedVersion?: number | undefined;
@@ -51,7 +55,10 @@ export interface ContextPublishOptions extends Omit<ContextSendOptions, 'to'> {
 // biome-ignore lint/suspicious/noConfusingVoidType: users declare handlers that return nothing so
 type Nothing = void;
 
-/** Without a result schema (Result is void) a handler returns nothing, or messages, which are sent on. */
+/**
+ * The return type of a handler. Without a result schema (Result is void) it returns nothing, or messages,
+ * which are sent.
+ */
 export type Returned<Result> = [Result] extends [Nothing]
   ? Nothing | MessageToSend | readonly MessageToSend[]
   : Result;
@@ -62,23 +69,27 @@ export type ReceptorHandler<Output, Result, Tx> = (
   context: ReceptorContext<Tx, Output>,
 ) => Returned<Result> | Promise<Returned<Result>>;
 
-/** Of `receptor`. */
+/** Options of `receptor`. */
 export interface ReceptorOptions<Transaction extends boolean = boolean> {
-  /** Needed when one service has several receptors for one event. Default: the type of its message. */
+  /**
+   * The name of the receptor. Needed when one service has several receptors for one event. Default: the type
+   * of its message.
+   */
   readonly name?: string | undefined;
   /**
-   * False: it runs without a transaction and at least once, so a crash at the wrong moment repeats its effects. For
-   * handlers whose effects are elsewhere, or take long. Default: true.
+   * Whether it runs in a transaction. False: it runs at least once, so a crash at the wrong moment repeats
+   * its effects. Use false for handlers whose effects are elsewhere, or take long. Default: true.
    */
   readonly transaction?: Transaction | undefined;
   /**
-   * True: its transaction is never shared. Where many messages wait, several are otherwise handled in one, one after the other.
-   * For handlers that set something for the transaction, keep locks that others wait for, or are slow at times. Default: false.
+   * True: its transaction is never shared. Otherwise, when many messages wait, several are handled in one
+   * transaction, one after the other. Use true for handlers that set something for the transaction, keep
+   * locks that others wait for, or are sometimes slow. Default: false.
    */
   readonly alone?: boolean | undefined;
-  /** Where it differs from that of the service. */
+  /** Retry settings that differ from those of the service. */
   readonly retry?: Partial<RetryPolicy> | undefined;
-  /** After this its signal is aborted and it counts as failed. Default: none. */
+  /** The time limit. After it, the signal is aborted and the attempt counts as failed. Default: none. */
   readonly timeoutSeconds?: number | undefined;
 }
 
@@ -90,7 +101,9 @@ export interface Receptor<Tx = Queryable> {
   readonly transactional: boolean;
   /** True: it shares its transaction with no other message. */
   readonly alone: boolean;
-  /** What was set here, checked. The rest is the service's: see `resolveRetryPolicy`. */
+  /**
+   * The validated retry settings of this receptor. The rest comes from the service: see `resolveRetryPolicy`.
+   */
   readonly retry: Partial<RetryPolicy>;
   readonly timeoutSeconds: number | undefined;
   handle(payload: unknown, context: ReceptorContext<Tx | undefined>): unknown;

@@ -1,4 +1,4 @@
-// A handler is tied to the message that it handles, with the types of both.
+// A handler is bound to the message that it handles, with the types of both.
 // In: a definition, options, a function. Out: a frozen Receptor, or INVALID_OPTION.
 // Called by users; the workers run what it makes. It never runs a handler itself.
 import type { Queryable } from '../database/index.js';
@@ -10,7 +10,9 @@ import { resolveRetryPolicy } from './retry-policy.js';
 const usage =
   'Write receptor(OrderPlaced, handler) or receptor(OrderPlaced, { timeoutSeconds: 30 }, handler).';
 
-/** `receptor(definition, handler)` or `receptor(definition, options, handler)`. */
+/**
+ * The type of `receptor`: call `receptor(definition, handler)` or `receptor(definition, options, handler)`.
+ */
 export interface MakeReceptor<Tx> {
   <Output, Result>(
     definition: MessageDefinition<MessageKind, never, Output, Result>,
@@ -23,12 +25,15 @@ export interface MakeReceptor<Tx> {
   ): Receptor<Tx>;
 }
 
-/** `receptor` for handlers whose `ctx.tx` is a transaction of an ORM: `const receptor = receptorFor<Prisma.TransactionClient>()`. */
+/**
+ * Returns `receptor` for handlers whose `ctx.tx` is a transaction of an ORM: `const receptor =
+ * receptorFor<Prisma.TransactionClient>()`.
+ */
 export function receptorFor<Tx>(): MakeReceptor<Tx> {
   return makeReceptor as MakeReceptor<Tx>;
 }
 
-/** A handler of one kind of message. `ctx.tx` has `query(text, values)`. */
+/** Makes a handler of one kind of message. `ctx.tx` has `query(text, values)`. */
 export const receptor: MakeReceptor<Queryable> = receptorFor<Queryable>();
 
 function makeReceptor(definition: MessageDefinition, ...rest: readonly unknown[]): Receptor<unknown> {

@@ -1,28 +1,31 @@
-// When a message that failed is tried again, and when it is given up.
+// When a failed message is retried, and when it becomes a dead letter.
 import { invalidOption, resolveOptions, retryOptions } from '../options.js';
 
-/** When a message that failed is tried again, and when it is given up. */
+/** The rules for when a failed message is retried, and when it becomes a dead letter. */
 export interface RetryPolicy {
-  /** How often it is tried before it is a dead letter. */
+  /** The number of attempts before it becomes a dead letter. */
   readonly attempts: number;
-  /** The wait after the first failure. */
+  /** The delay after the first failure. */
   readonly firstDelaySeconds: number;
-  /** No delay is longer. */
+  /** The longest delay. */
   readonly maxDelaySeconds: number;
-  /** Each delay is this many times the one before. */
+  /** The factor by which each delay is longer than the one before. */
   readonly factor: number;
-  /** By how much of itself a delay is shortened at most, at random, 0 to 1: so that not all come back at once. */
+  /**
+   * The largest part of a delay, 0 to 1, by which it is shortened at random, so that not all retries come at
+   * once.
+   */
   readonly jitter: number;
-  /** Errors that no retry can cure: the message is a dead letter at once. */
+  /** Whether no retry can fix this error. The message then becomes a dead letter at once. */
   readonly isFinal?: ((error: unknown) => boolean) | undefined;
 }
 
-/** Thrown by a handler that knows that no retry can help: the message is a dead letter at once. */
+/** An error for a handler to throw when no retry can help: the message becomes a dead letter at once. */
 export class FinalError extends Error {
   override readonly name = 'FinalError';
 }
 
-/** What is given, then what the service sets for all its receptors, then the defaults. */
+/** Merges the given values, then those that the service sets for all its receptors, then the defaults. */
 export function resolveRetryPolicy(owner: string, given: unknown, ofService: unknown = {}): RetryPolicy {
   const layers = [ofService, given].map((layer) => withoutUndefined(owner, layer));
   const merged = Object.assign({}, ...layers) as Partial<RetryPolicy>;
@@ -49,8 +52,8 @@ export function resolveRetryPolicy(owner: string, given: unknown, ofService: unk
 }
 
 /**
- * How long to wait after a failure. `failures` counts the ones so far, this one with it. It grows to the longest
- * delay and stays there, however many they are.
+ * The delay after a failure. `failures` counts the failures so far, including this one. The delay grows to
+ * the longest one and stays there, however many failures follow.
  */
 export function retryDelaySeconds(
   policy: RetryPolicy,
@@ -63,7 +66,7 @@ export function retryDelaySeconds(
   return Math.min(grown, maxDelaySeconds) * (1 - jitter * random());
 }
 
-/** A judge that throws has not judged: the error is tried again. */
+/** Whether the error is final. When `isFinal` itself throws, the message is retried. */
 export function isFinalError(policy: Pick<RetryPolicy, 'isFinal'>, error: unknown): boolean {
   if (error instanceof FinalError) return true;
   try {

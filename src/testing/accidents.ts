@@ -1,7 +1,7 @@
-// What goes wrong in production, on demand and without waiting: an instance dies, or stands still for too long.
+// Failures of production, on demand and without waiting: an instance dies, or is frozen for too long.
 // In: an instance that holds a message whose handler has returned. Out: another instance that has taken over.
-// The runtime is not told that this is a test: the first instance loses its connections or waits for them, and its leases
-// run out by update.
+// The runtime does not know that this is a test: the first instance loses its connections or waits for them,
+// and an update ends its leases.
 import { setTimeout as pause } from 'node:timers/promises';
 import { type ConnectionPool, type Queryable, quoteSchema } from '../database/index.js';
 import type { HeldRun } from './holding-point.js';
@@ -14,13 +14,13 @@ interface Scene<Tx> {
   readonly startWorker: () => Promise<KitWorker<Tx>>;
 }
 
-/** The instance dies: all that its handler did is done, nothing of it is committed, nothing was reported. */
+/** Kills the instance: its handler has returned, nothing of it is committed, nothing was reported. */
 export async function crash<Tx>(
   scene: Scene<Tx>,
   victim: KitWorker<Tx>,
   run: HeldRun,
 ): Promise<KitWorker<Tx>> {
-  // The handler's transaction is dead by then, or, in a library of the user's, is rolled back by this error.
+  // The handler's transaction is dead by then. In a library of the user's, this error rolls it back.
   await victim.die(scene.pool, () =>
     run.fail(new Error('The instance crashed (simulated by the test kit).')),
   );
@@ -29,7 +29,7 @@ export async function crash<Tx>(
   return heir;
 }
 
-/** The instance stands still until another one has handled its message, and then goes on as if nothing had happened. */
+/** Freezes the instance until another one has handled its message, and then lets it continue unaware. */
 export async function stall<Tx>(
   scene: Scene<Tx>,
   zombie: KitWorker<Tx>,
@@ -42,7 +42,7 @@ export async function stall<Tx>(
     const end = performance.now() + seconds * 1000;
     let wasHandled = false;
     while (!wasHandled && performance.now() < end) {
-      // Again and again: a call that was under way may have leased something to it.
+      // Repeated, because a call that was under way may have leased something to it.
       await expireLeases(scene.pool, scene.schema, zombie.instanceId);
       wasHandled = await isHandledOrBlocked(scene, run, heir);
       if (!wasHandled) await pause(5);
@@ -56,8 +56,9 @@ export async function stall<Tx>(
 }
 
 /**
- * Blocked: the heir has the message, and its handler waits for a row that the zombie's open transaction has written. It will
- * wait until the zombie goes on, and so must not be waited for.
+ * Whether the message is handled, or its handler is blocked. Blocked: the second instance holds the message,
+ * and its handler waits for a row that the open transaction of the frozen one has written. It waits until the
+ * frozen instance continues, so the test must not wait for it.
  */
 async function isHandledOrBlocked<Tx>(
   { pool, schema }: Scene<Tx>,

@@ -2,21 +2,23 @@ import type { MessageId } from '../message.js';
 import type { MessageDefinition } from '../messages/index.js';
 import type { Receptor } from '../receptors/index.js';
 
-/** Where an accident happens: in the receptors of a kind of message, or in one of them. */
+/** The place of an accident: the receptors of one kind of message, or one receptor. */
 export type Target<Tx> = MessageDefinition | Receptor<Tx>;
 
-/** A run that stands still: its handler has returned, and nothing of it is committed or reported. */
+/** A run that is held: its handler has returned, and nothing of it is committed or reported. */
 export interface HeldRun {
   readonly messageId: MessageId;
   goOn(): void;
   fail(error: Error): void;
 }
 
-/** Stops one run of a receptor at its worst moment: all is done, and nobody knows. */
+/**
+ * Holds one run of a receptor at the worst moment: the handler is done, and nothing is committed or reported.
+ */
 export class HoldingPoint<Tx> {
   #armed: { readonly target: Target<Tx>; readonly hold: (run: HeldRun) => void } | undefined;
 
-  /** The next run of the target that succeeds is held. */
+  /** Holds the next run of the target that succeeds. */
   arm(target: Target<Tx>): { readonly held: Promise<HeldRun>; readonly disarm: () => void } {
     const held = new Promise<HeldRun>((hold) => {
       this.#armed = { target, hold };
@@ -29,7 +31,7 @@ export class HoldingPoint<Tx> {
     };
   }
 
-  /** The same receptor, which can be held. */
+  /** Returns the same receptor in a form that can be held. */
   in(receptor: Receptor<Tx>): Receptor<Tx> {
     return Object.freeze({
       ...receptor,

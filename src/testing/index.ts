@@ -1,6 +1,7 @@
-// For the tests of those who use this package, whatever runs them: vitest, jest, node:test.
+// For the tests of applications that use this package, with any test runner: vitest, jest, node:test.
 // In: receptors. Out: a service that runs on a database of its own, what it sent, and accidents on demand.
-// Called by users' tests only. Nothing here imitates the runtime: what runs is what runs in production, on a real PostgreSQL.
+// Called by users' tests only. Nothing here imitates the runtime: the production code runs, on a real
+// PostgreSQL.
 
 export type { KitDatabase } from './kit-database.js';
 export type { DeadLetter, Failure } from './mishaps.js';

@@ -2,21 +2,21 @@ import pg from 'pg';
 import { migrate } from '../migrate/index.js';
 import { type KitServer, useServer, type WhichServer } from './kit-server.js';
 
-/** A database of its own, migrated, for one kit. */
+/** The migrated database of one kit. */
 export interface KitDatabase {
   readonly connectionString: string;
   readonly pool: pg.Pool;
 }
 
 export interface OwnedDatabase extends KitDatabase {
-  /** Ends every connection to it. */
+  /** Drops the database and ends every connection to it. */
   drop(): Promise<void>;
 }
 
-/** Makes the tables that receptors write to. */
+/** Creates the tables that receptors write to. */
 export type Prepare = (database: KitDatabase) => Promise<unknown>;
 
-/** A clone, in some 20 ms, of a database that is migrated and prepared once in a process. */
+/** Clones, in some 20 ms, a database that is migrated and prepared once in a process. */
 export async function createKitDatabase(
   which: WhichServer,
   schema: string,
@@ -45,7 +45,7 @@ export async function createKitDatabase(
 
 const keys = new WeakMap<Prepare, Map<string, object>>();
 
-/** The same object for the same schema and the same function. */
+/** The key of a template: the same object for the same schema and the same function. */
 function keyOf(schema: string, prepare: Prepare | undefined): unknown {
   if (prepare === undefined) return schema;
   const ofPrepare = keys.get(prepare) ?? new Map<string, object>();
@@ -61,7 +61,8 @@ function templateOf(server: KitServer, schema: string, prepare: Prepare | undefi
   if (template === undefined) {
     template = createTemplate(server, schema, prepare);
     server.templates.set(key, template);
-    // What failed once may work the next time; whoever asked is told.
+    // A failure is not kept, because the next try may work. The caller gets the error from the returned
+    // promise.
     template.catch(() => server.templates.delete(key));
   }
   return template;
@@ -81,7 +82,8 @@ async function createTemplate(
   } finally {
     await database.pool.end();
   }
-  // Nobody can clone a database to which somebody is connected, and a connection that was ended takes a moment to go.
+  // A database with open connections cannot be cloned, and a connection that was ended takes a moment to
+  // close.
   await server.admin.query(
     'select pg_terminate_backend(pid, 2000) from pg_stat_activity where datname = $1',
     [name],
@@ -92,7 +94,7 @@ async function createTemplate(
 function openDatabase(server: KitServer, name: string, max: number): KitDatabase {
   const connectionString = server.urlOf(name);
   const pool = new pg.Pool({ connectionString, max });
-  // Dropping ends connections that idle. That is no error of the test.
+  // Dropping the database ends idle connections. That is no error of the test.
   pool.on('error', () => {});
   return { connectionString, pool };
 }

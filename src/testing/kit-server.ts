@@ -1,5 +1,7 @@
-// The PostgreSQL that the kits of a process share: the embedded one, started when the first kit needs it, or one that is given.
-// In: which. Out: a connection that makes and drops databases, until nobody has needed it for a moment.
+// The PostgreSQL that the kits of a process share: the embedded one, started when the first kit needs it, or
+// a given one.
+// In: which of them. Out: a connection that creates and drops databases, until no kit has used it for a
+// moment.
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../embedded/index.js';
@@ -7,11 +9,11 @@ import { type EmbeddedPostgres, startEmbeddedPostgres } from '../embedded/index.
 export type WhichServer = 'embedded' | { readonly connectionString: string };
 
 export class KitServer {
-  /** The names of its databases begin with this, and so does that of its connection: see `sweep`. */
+  /** Prefix of the names of its databases and of its connection: see `sweep`. */
   readonly prefix: string;
   readonly connectionString: string;
   readonly admin: pg.Client;
-  /** Migrated databases to clone, by what makes them. */
+  /** Migrated databases to clone, by the schema and function that make them. */
   readonly templates = new Map<unknown, Promise<string>>();
   readonly #embedded: EmbeddedPostgres | undefined;
   #named = 0;
@@ -68,7 +70,7 @@ export class KitServer {
   }
 }
 
-/** Drops what test processes have left that were killed: their databases are there, their connection is not. */
+/** Drops what killed test processes have left: their databases exist, their connection does not. */
 async function sweep(admin: pg.Client): Promise<void> {
   const { rows } = await admin.query<{ name: string }>(`
     select d.datname as name
@@ -88,7 +90,10 @@ interface Shared {
 }
 
 const shared = new Map<string, Shared>();
-/** Between two tests nobody uses it. Starting anew would cost most of a second each time. */
+/**
+ * How long an unused server is kept. It is unused between two tests, and a new start would take most of a
+ * second each time.
+ */
 const lingerMs = 1_000;
 
 interface ServerUse {

@@ -13,7 +13,7 @@ interface KitWorkerOptions<Tx> {
   readonly onFailure: (failure: Failure) => void;
 }
 
-/** One running instance of the service under test, which can stand still and die. */
+/** One running instance of the service under test, which can be frozen or killed. */
 export class KitWorker<Tx> {
   readonly instanceId: InstanceId;
   readonly #pool: SeverablePool;
@@ -22,12 +22,12 @@ export class KitWorker<Tx> {
 
   private constructor(options: KitWorkerOptions<Tx>) {
     const { concurrency = whizbangOptions.concurrency.default } = options.whizbang;
-    // Beside those for receptors: the loop, the transport, LISTEN, sending.
+    // Connections besides those for receptors: the loop, the transport, LISTEN, sending.
     this.#pool = new SeverablePool(options.connectionString, `whizbang kit ${randomUUID()}`, concurrency + 4);
     this.#whizbang = createWhizbang<Tx>({ ...options.whizbang, pool: this.#pool } as WhizbangOptions<Tx>);
     this.instanceId = this.#whizbang.coordinator.instance.instanceId;
     const note = (isFinal: boolean) => (event: Omit<Failure, 'isFinal'>) => {
-      // What a dead process thinks of its last moments is not known to anybody.
+      // A dead process reports nothing about its last moments.
       if (this.#isDead) return;
       const { source, messageId, attempt, error } = event;
       options.onFailure({ source, messageId, attempt, error, isFinal });
@@ -49,7 +49,10 @@ export class KitWorker<Tx> {
     this.#pool.thaw();
   }
 
-  /** As by kill -9: its transactions are rolled back, what it holds stays leased, nothing is said to anybody. */
+  /**
+   * Kills the instance as kill -9 does: its transactions are rolled back, its messages stay leased, nothing
+   * is reported.
+   */
   async die(admin: Queryable, atLast: () => void): Promise<void> {
     this.#isDead = true;
     await this.#pool.cut(admin);

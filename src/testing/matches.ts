@@ -1,6 +1,6 @@
 /**
- * Whether a value has everything that the expected one has. Objects may have more, arrays may not.
- * Matchers of jest and vitest (`expect.any(String)`) work as parts of it.
+ * Whether a value has everything that the expected one has. Objects may have more, arrays may not. Matchers
+ * of jest and vitest (`expect.any(String)`) work as parts of the expected value.
  */
 export function matches(actual: unknown, expected: unknown): boolean {
   if (isMatcher(expected)) return expected.asymmetricMatch(actual);
@@ -12,7 +12,7 @@ export function matches(actual: unknown, expected: unknown): boolean {
     );
   }
   if (!isObject(expected)) return Object.is(actual, expected);
-  // What was sent is JSON, so a Date in it is its text.
+  // A sent message is JSON, so a Date in it is its text.
   if (typeof expected.toJSON === 'function') return matches(actual, expected.toJSON());
   if (!isObject(actual) || Array.isArray(actual)) return false;
   return Object.entries(expected).every(([key, part]) => matches(actual[key], part));

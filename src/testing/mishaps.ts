@@ -1,17 +1,17 @@
 import { type ConnectionPool, quoteSchema, withPooledClient } from '../database/index.js';
 import type { MessageId } from '../message.js';
 
-/** An attempt that failed: it is tried again, or the message has become a dead letter. */
+/** A failed attempt: the message is retried, or has become a dead letter. */
 export interface Failure {
   readonly source: 'outbox' | 'inbox';
   readonly messageId: MessageId;
   readonly attempt: number;
   readonly error: unknown;
-  /** Whether the message was given up after it. */
+  /** Whether the message became a dead letter after it. */
   readonly isFinal: boolean;
 }
 
-/** A message that was given up, as it lies in wh_dead_letters. */
+/** A dead letter, as stored in wh_dead_letters. */
 export interface DeadLetter {
   readonly source: 'outbox' | 'inbox';
   readonly messageId: MessageId;

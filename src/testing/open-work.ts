@@ -1,4 +1,4 @@
-// What there is still to do in a database, and why it is not done.
+// The messages in a database that are not completed, and why.
 import { type ConnectionPool, quoteSchema, withPooledClient } from '../database/index.js';
 import type { MessageId } from '../message.js';
 
@@ -6,19 +6,22 @@ export interface OpenMessage {
   readonly lane: 'outbox' | 'inbox';
   readonly messageId: MessageId;
   readonly type: string;
-  /** How often it has failed, and how the last time. */
+  /** How many attempts have failed. `error` is that of the last one. */
   readonly attempts: number;
   readonly error: string | null;
-  /** The first of its stream; itself, when nothing is before it. */
+  /** The id of the first message of its stream; its own id when no message is before it. */
   readonly headId: MessageId;
   /**
-   * `held`: an instance has it. `waiting`: it could be taken. The first of its stream is `delayed`: it was sent for a
-   * later time; or `failed`: it waits for its next attempt.
+   * `held`: an instance holds it. `waiting`: it could be claimed. `delayed`: the first message of its stream
+   * was sent for a later time. `failed`: the first message of its stream waits for its next attempt.
    */
   readonly state: 'held' | 'waiting' | 'delayed' | 'failed';
 }
 
-/** In one statement, so that a message that moves from one table to the other is seen in one of them. */
+/**
+ * Reads the open messages in one statement, so that a message that moves from one table to the other is seen
+ * in one of them.
+ */
 export async function openMessages(pool: ConnectionPool, schema: string): Promise<readonly OpenMessage[]> {
   const s = quoteSchema(schema);
   const columns =
@@ -47,7 +50,7 @@ export async function openMessages(pool: ConnectionPool, schema: string): Promis
   return rows as OpenMessage[];
 }
 
-/** One line for people. */
+/** Describes an open message in one line for people. */
 export function describeOpen(message: OpenMessage, context: { readonly isHandled: boolean }): string {
   const { lane, type, messageId, attempts, error } = message;
   const failures =

@@ -8,15 +8,15 @@ import type { MessageToSend } from '../messages/index.js';
 import type { InProcessTransport, TransportConnection, TransportMessage } from '../transports/index.js';
 import type { Carried } from './recording-transport.js';
 
-/** Of `kit.deliver`. */
+/** Options of `kit.deliver`. */
 export interface DeliverOptions extends ContextOptions {
-  /** A UUID. Default: a new one. */
+  /** The id of the message, a UUID. Default: a new one. */
   readonly messageId?: MessageId | undefined;
-  /** The service that it comes from. Default: `elsewhere`. */
+  /** The service that sends it. Default: `elsewhere`. */
   readonly from?: string | undefined;
 }
 
-/** The other services, as far as the one under test can tell: what they send arrives through the transport. */
+/** Stands for the other services: what they send arrives through the transport. */
 export class Outside {
   readonly #service: string;
   readonly #connection: TransportConnection;
@@ -65,7 +65,7 @@ export class Outside {
       : dispatcher.publish(message as MessageToSend<'event'>, options);
   }
 
-  /** The same message, byte for byte, as after an acknowledgement that got lost. */
+  /** Delivers the same message again, byte for byte, as after a lost acknowledgement. */
   async redeliver(messageId: MessageId): Promise<void> {
     const message = this.#carried.get(messageId);
     if (message === undefined) {

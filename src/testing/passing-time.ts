@@ -1,10 +1,13 @@
-// Time passes by update, never by waiting: leases end, what is scheduled is due.
-// Locks as the runtime does: the rows of streams first, then their messages. The transaction has its id before it reads
-// the clock, so that the floors of the searches (docs/internals) take it into account.
+// Time passes by update, never by waiting: leases expire, and scheduled messages become due.
+// Locks in the order of the runtime: the rows of streams first, then their messages. The transaction has its
+// id before it reads the clock, so that the floors of the searches (docs/internals) take it into account.
 import { type ConnectionPool, quoteSchema, withPooledClient } from '../database/index.js';
 import type { InstanceId } from '../message.js';
 
-/** The leases of an instance run out now. It still counts as alive: in production, too, its leases end before it is stale. */
+/**
+ * Expires the leases of an instance now. It still counts as alive: in production, too, its leases end before
+ * it is stale.
+ */
 export async function expireLeases(
   pool: ConnectionPool,
   schema: string,
@@ -27,7 +30,7 @@ export async function expireLeases(
   ]);
 }
 
-/** What waits for its time is due now: what was sent with a delay, or what failed and is to be tried again. */
+/** Makes scheduled messages due now: those sent with a delay, or those that failed and wait for a retry. */
 export async function makeDue(
   pool: ConnectionPool,
   schema: string,

@@ -1,9 +1,9 @@
-// Whether there is anything left to do, in a kit and in all that it talks to.
+// Whether there is anything left to do, in a kit and in all kits that share its transport.
 //
-// A message is always in one of three places: an outbox, the transport, an inbox; and it is in the next before it leaves the
-// last (a handler's messages and the completion of what it handles are one transaction). So when the transport holds
-// nothing from before the tables are read until after, and nothing was handed to it meanwhile, then empty tables mean
-// that there was nothing anywhere.
+// A message is always in one of three places: an outbox, the transport, an inbox. It is in the next one
+// before it leaves the last (a handler's messages and the completion of what it handles are one transaction).
+// So when the transport is empty from before the tables are read until after, and nothing was sent to it
+// meanwhile, empty tables mean that no message was in any of the three places.
 import { AssertionError } from 'node:assert';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { InProcessTransport } from '../transports/index.js';
@@ -13,11 +13,11 @@ export interface QuietMember {
   readonly service: string;
   open(): Promise<readonly OpenMessage[]>;
   isHandled(type: string): boolean;
-  /** What failed and waits for its next attempt need not wait any longer. */
+  /** Makes failed messages that wait for their next attempt due at once. */
   retryNow(): Promise<void>;
 }
 
-/** The kits that share a transport. They are quiet together or not at all. */
+/** The kits that share a transport. They are quiet only when all of them are. */
 export class QuietCircle {
   readonly members = new Set<QuietMember>();
   readonly #transport: InProcessTransport;
@@ -27,7 +27,7 @@ export class QuietCircle {
     this.#transport = transport;
   }
 
-  /** To be called before anything is handed to the transport. */
+  /** Counts a send. Call it before anything is sent to the transport. */
   noteSend(): void {
     this.#sends++;
   }

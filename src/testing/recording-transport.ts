@@ -3,10 +3,10 @@ import { envelopeOf, type MessageKind, readMetadata } from '../messages/index.js
 import type { InProcessTransport, Transport, TransportMessage } from '../transports/index.js';
 import type { SentMessage } from './sent-messages.js';
 
-/** Every message that a transport has carried, so that it can be carried again. */
+/** Every message that was sent through a transport, so that it can be sent again. */
 export type Carried = Map<MessageId, TransportMessage>;
 
-/** A transport that notes what left the outbox through it. `onSend` is called before anything is sent. */
+/** Wraps a transport and records what is sent through it. `onSend` is called before anything is sent. */
 export function recordingTransport(
   transport: InProcessTransport,
   { sent, carried, onSend }: { sent: Map<MessageId, SentMessage>; carried: Carried; onSend: () => void },
@@ -36,7 +36,7 @@ export function recordingTransport(
 
 export function sentMessage(message: TransportMessage): SentMessage {
   const { address, type, payload } = message;
-  // Plain inserts carry no kind; those with a topic of their own name are events.
+  // Rows of plain inserts have no kind. Those whose topic equals their type are events.
   const kind: MessageKind = readMetadata(message.metadata).kind ?? (address === type ? 'event' : 'command');
   return { ...envelopeOf({ ...message, eventData: payload }, { type, kind }), address };
 }

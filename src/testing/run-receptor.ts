@@ -1,4 +1,4 @@
-// A receptor without anything around it: no database, no queue, no second attempt. For unit tests of what it decides.
+// Runs a receptor alone: no database, no queue, no second attempt. For unit tests of its decisions.
 // In: a receptor, a message, a stand-in for the transaction. Out: what it returned and what it would have sent.
 import { Dispatcher } from '../dispatch/index.js';
 import { WhizbangError } from '../errors.js';
@@ -10,22 +10,22 @@ import { runHandler } from '../work/index.js';
 import { sentMessage } from './recording-transport.js';
 import { type SentById, SentMessages } from './sent-messages.js';
 
-/** Of `runReceptor`. */
+/** Options of `runReceptor`. */
 export interface RunReceptorOptions<Tx> {
-  /** What the receptor gets as `ctx.tx`. Default: something that fails when it is used. */
+  /** The value of `ctx.tx`. Default: a value that fails when it is used. */
   readonly tx?: Tx | undefined;
-  /** Default: 1. */
+  /** The number of the attempt. Default: 1. */
   readonly attempt?: number | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** Stands in for the receptors that it invokes: gives what they would have returned. */
+  /** A stand-in for the receptors that it invokes. It returns what they would have returned. */
   readonly invoke?: ((type: string, payload: unknown) => unknown) | undefined;
-  /** What the message's envelope shall have: a scope, a correlation id. */
+  /** Parts of the message's envelope, such as a scope or a correlation id. */
   readonly envelope?: Partial<Omit<Envelope, 'payload' | 'type' | 'kind'>> | undefined;
 }
 
-/** What a receptor returned and sent, when `runReceptor` ran it. */
+/** The result of `runReceptor`: what the receptor returned and what it sent. */
 export class ReceptorRun extends SentMessages {
-  /** What the handler returned. Messages that it returned are also among what it sent. */
+  /** The return value of the handler. Messages that it returned are also among those that it sent. */
   readonly returned: unknown;
 
   constructor(returned: unknown, sent: SentById) {
@@ -34,7 +34,10 @@ export class ReceptorRun extends SentMessages {
   }
 }
 
-/** Runs the handler once. The message is checked as if it had arrived; what the handler throws is thrown here. */
+/**
+ * Runs the handler once. The message is validated as if it had arrived. An error of the handler is thrown
+ * here.
+ */
 export async function runReceptor<Tx>(
   receptor: Receptor<Tx>,
   message: MessageToSend,
@@ -59,7 +62,8 @@ export async function runReceptor<Tx>(
     service: 'test',
     instanceId: newMessageId(),
     parent: envelope,
-    // A command without a receiver goes to its own service, if it handles it. Which that is, only a service knows.
+    // A command without a receiver goes to the sending service, if that one handles it. Without a service
+    // this is not known.
     defaultAddress: () => 'test',
     outbox: { store: async (messages) => void stored.push(...messages) },
     invoker: async ({ definition: { type }, envelope: { payload } }) => {

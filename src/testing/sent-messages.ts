@@ -4,23 +4,29 @@ import type { MessageId } from '../message.js';
 import type { Envelope, MessageDefinition, MessageKind } from '../messages/index.js';
 import { matches } from './matches.js';
 
-/** A message as it left. Its payload is the JSON of what the sender wrote, before any schema made something of it. */
+/**
+ * A message as it was sent. Its payload is the JSON of what the sender passed, before any schema transformed
+ * it.
+ */
 export interface SentMessage<Payload = unknown> extends Envelope<Payload> {
-  /** An event's topic, or the service that a command goes to. */
+  /** The topic of an event, or the receiving service of a command. */
   readonly address: string;
 }
 
-/** Some of it: of objects any part, of the rest all or nothing. */
+/** A part of a value: any part of an object; all of anything else. */
 export type PartOf<T> = T extends readonly unknown[]
   ? T
   : T extends object
     ? { readonly [K in keyof T]?: PartOf<T[K]> }
     : T;
 
-/** By id, in the order in which they left: what is sent twice, after an answer that was lost, is one message. */
+/**
+ * Sent messages by id, in the order of sending. A message that is sent twice, after a lost answer, is one
+ * message.
+ */
 export type SentById = ReadonlyMap<MessageId, SentMessage>;
 
-/** What was sent, to look at and to make claims about. */
+/** The messages that were sent, to read and to make assertions about. */
 export class SentMessages {
   readonly #sent: SentById;
 
@@ -28,7 +34,7 @@ export class SentMessages {
     this.#sent = sent;
   }
 
-  /** All that left, in order; or what is of one kind, with the type of its payload. */
+  /** All sent messages, in order; or those of one kind, with the type of their payload. */
   sent(): readonly SentMessage[];
   sent<Input>(definition: MessageDefinition<MessageKind, Input>): readonly SentMessage<Input>[];
   sent(definition?: MessageDefinition): readonly SentMessage[] {
@@ -36,7 +42,10 @@ export class SentMessages {
     return definition === undefined ? all : all.filter(({ type }) => type === definition.type);
   }
 
-  /** The first of this kind whose payload has these parts. Fails, with what was sent instead, when there is none. */
+  /**
+   * Returns the first of this kind whose payload has these parts. Without one it fails and lists what was
+   * sent.
+   */
   expectSent<Input>(
     definition: MessageDefinition<MessageKind, Input>,
     part?: PartOf<NoInfer<Input>>,

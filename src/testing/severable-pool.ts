@@ -3,8 +3,8 @@ import pg from 'pg';
 import type { ConnectionPool, PooledClient, Queryable } from '../database/index.js';
 
 /**
- * The connections of one instance, which can be stopped for a while or cut for good. An instance that has no other
- * way to the database is, seen from there, a process that stands still or has died.
+ * The connections of one instance, which can be frozen for a while or cut permanently. The instance has no
+ * other connection to the database, so the database sees it as a process that is frozen or has died.
  */
 export class SeverablePool implements ConnectionPool {
   readonly options: { readonly max: number };
@@ -29,7 +29,7 @@ export class SeverablePool implements ConnectionPool {
     throw new Error('The instance is dead.');
   }
 
-  /** An instance keeps connections: it has to stand still on those, too. */
+  /** Wraps a client so that `freeze` stops it too: an instance keeps connections. */
   #stoppable(client: pg.PoolClient): PooledClient {
     return {
       query: async (text, values) => {
@@ -42,7 +42,10 @@ export class SeverablePool implements ConnectionPool {
     };
   }
 
-  /** Whoever wants a connection or an answer from now on waits for `thaw`. What is under way goes on. */
+  /**
+   * Makes every later request for a connection and every later query wait for `thaw`. Queries under way
+   * continue.
+   */
   freeze(): void {
     let thaw = () => {};
     const until = new Promise<void>((resolve) => {
@@ -56,7 +59,7 @@ export class SeverablePool implements ConnectionPool {
     this.#frozen = undefined;
   }
 
-  /** All connections end in the middle of whatever they do, and there are no new ones. */
+  /** Terminates all connections, whatever they do, and refuses new ones. */
   async cut(admin: Queryable): Promise<void> {
     this.#isCut = true;
     this.thaw();
@@ -66,7 +69,7 @@ export class SeverablePool implements ConnectionPool {
     while ((await admin.query(kill, [this.#name])).rows.length > 0) await pause(5);
   }
 
-  /** Not waited for: a handler that never returns never gives its client back. */
+  /** Ends the pool without waiting: a handler that never returns never releases its client. */
   end(): void {
     this.#pool.end().catch(() => {});
   }

@@ -16,7 +16,10 @@ import type { SentMessage } from './sent-messages.js';
 import { TestKit } from './test-kit.js';
 import type { TestKitOptions } from './test-kit-options.js';
 
-/** What differs from production: nobody waits for what a test can have at once, such as what belongs to a dead instance. */
+/**
+ * The differences from production: tests do not wait where they need not, such as for the work of a dead
+ * instance.
+ */
 const quickly = { pollIntervalMs: 100, takeoverSeconds: 0, stopSeconds: 2, logger: silentLogger };
 
 /** Starts a service on a database of its own. `await using kit = …` stops it and drops the database. */

@@ -1,4 +1,4 @@
-// A service under test: one instance that runs, a database of its own, and a record of what it sent.
+// A service under test: one running instance, a database of its own, and a record of what it sent.
 import { AssertionError } from 'node:assert';
 import { setTimeout as pause } from 'node:timers/promises';
 import type pg from 'pg';
@@ -22,9 +22,9 @@ import { type SentById, SentMessages } from './sent-messages.js';
 
 export type { DeliverOptions } from './outside.js';
 
-/** Of `kit.quiet`. */
+/** Options of `kit.quiet`. */
 export interface Patience {
-  /** How long to wait before it fails. Default: 5. */
+  /** How long to wait before it fails. Default: 4. */
   readonly seconds?: number | undefined;
 }
 
@@ -43,17 +43,25 @@ interface KitParts<Tx> {
   readonly startWorker: () => Promise<KitWorker<Tx>>;
 }
 
-/** Before the patience of test runners ends, which is five seconds as a rule: what this says helps more. */
+/**
+ * Ends before the usual limit of test runners, which is five seconds: the error of `quiet` is more helpful
+ * than theirs.
+ */
 const patienceSeconds = 4;
 
 /** A service under test, on a database of its own: made by `startTestKit`. */
 export class TestKit<Tx = Queryable> extends SentMessages implements AsyncDisposable {
-  /** To the kit's own database: for your tables, and for looking at what receptors wrote. */
+  /** A pool on the kit's own database: for your tables, and for reading what receptors wrote. */
   readonly pool: pg.Pool;
   readonly connectionString: string;
-  /** For code under test that sends. It takes no work itself, so it outlives the accidents below. */
+  /**
+   * A service for code under test that sends. It takes no work itself, so it survives the accidents below.
+   */
   readonly whizbang: Whizbang<Tx>;
-  /** Give it to another kit, and the two services talk. `goAway` and `comeBack` make an outage. */
+  /**
+   * The transport of the kit. Pass it to another kit to connect the two services. `goAway` and `comeBack`
+   * make an outage.
+   */
   readonly transport: InProcessTransport;
   /** Every attempt that failed, in order. */
   readonly failures: readonly Failure[];
@@ -91,7 +99,10 @@ export class TestKit<Tx = Queryable> extends SentMessages implements AsyncDispos
     return this.whizbang.publish(event, options);
   }
 
-  /** Arrives from another service. Resolves with its id when it is on its way: await `quiet` next. */
+  /**
+   * Delivers a message from another service. Resolves with its id when the transport has it: await `quiet`
+   * next.
+   */
   async deliver(message: MessageToSend, options: DeliverOptions = {}): Promise<MessageId> {
     const { type } = message.definition;
     if (this.#parts.types.has(type)) return this.#parts.outside.deliver(message, options);
@@ -102,33 +113,35 @@ export class TestKit<Tx = Queryable> extends SentMessages implements AsyncDispos
     });
   }
 
-  /** The same message arrives once more, as it does after a lost acknowledgement. */
+  /** Delivers the same message once more, as after a lost acknowledgement. */
   redeliver(messageId: MessageId): Promise<void> {
     return this.#parts.outside.redeliver(messageId);
   }
 
   /**
-   * Waits until nothing is left to do, here and in the kits that share the transport. What failed is tried again at once,
-   * without its delay; what was sent with a delay is not waited for. Fails with what is still there, and why.
+   * Waits until nothing is left to do, here and in the kits that share the transport. Failed messages are
+   * retried at once, without their delay. Messages sent with a delay are not waited for. On timeout it fails
+   * with a list of what is left, and why.
    */
   quiet({ seconds = patienceSeconds }: Patience = {}): Promise<void> {
     return this.#parts.circle.untilQuiet(seconds);
   }
 
-  /** Waits for quiet; then what was sent with a delay is due at once. */
+  /** Waits for quiet, then makes the messages that were sent with a delay due at once. */
   async makeDelayedDue(): Promise<void> {
     await this.quiet();
     await makeDue(this.pool, this.#parts.schema, 'delayed');
   }
 
-  /** What was given up, in order. */
+  /** The dead letters, in order. */
   deadLetters(): Promise<readonly DeadLetter[]> {
     return deadLettersIn(this.pool, this.#parts.schema);
   }
 
   /**
-   * The instance dies at the worst moment: a receptor of this message has returned, and nothing of it is committed or
-   * reported. `work` sets it off. Resolves with the id of the message when another instance has begun to take over.
+   * Kills the instance at the worst moment: a receptor of this message has returned, and nothing of it is
+   * committed or reported. `work` causes the message. Resolves with the id of the message when another
+   * instance has begun to take over.
    */
   async crashDuring(
     target: Target<Tx>,
@@ -141,8 +154,9 @@ export class TestKit<Tx = Queryable> extends SentMessages implements AsyncDispos
   }
 
   /**
-   * The instance stands still, at the same moment, until its lease has run out and another has handled the message; then
-   * it goes on, a zombie that does not know. Resolves with the id of the message when it has seen that it came too late.
+   * Freezes the instance at the same moment, until its lease has expired and another one has handled the
+   * message. Then the frozen instance continues without knowing it. Resolves with the id of the message when
+   * that instance has found that it was too late.
    */
   async stallDuring(
     target: Target<Tx>,

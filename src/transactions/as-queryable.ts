@@ -12,7 +12,10 @@ import { unknownTransaction } from './refusal.js';
 import { sequelize } from './sequelize.js';
 import { typeOrm } from './typeorm.js';
 
-/** The most telling shapes first. Many of them also have a `query`, which alone says little, so pg is the last. */
+/**
+ * The most specific shapes come first. Many libraries also have a `query`, which alone does not identify one,
+ * so pg is the last.
+ */
 const families: readonly Recognize[] = [
   kysely,
   knex,
@@ -27,8 +30,8 @@ const families: readonly Recognize[] = [
 ];
 
 /**
- * The statements given to it must use `$1…` with text values or null, and return columns of type text under
- * snake_case names: that much comes through every library unchanged.
+ * Wraps a transaction of a supported library. The statements given to it must use `$1…` with text values or
+ * null, and return columns of type text under snake_case names: every library passes these unchanged.
  */
 export function asQueryable(tx: unknown): Queryable {
   const candidate = candidateOf(tx);

@@ -1,11 +1,11 @@
 import type { Queryable } from '../database/index.js';
 
-/** An object or a function whose shape is to be looked at. */
+/** An object or a function whose shape is examined. */
 export type Candidate = Readonly<Record<string, unknown>>;
 
 /**
- * A Queryable when it is a transaction of the family, undefined when it is of another family. It throws when it is of
- * the family but no transaction: a pool, a database, a transaction that has ended.
+ * Returns a Queryable when it is a transaction of the family, undefined when it is of another family. Throws
+ * when it is of the family but no transaction: a pool, a database, a transaction that has ended.
  */
 export type Recognize = (candidate: Candidate) => Queryable | undefined;
 

@@ -26,7 +26,7 @@ export function drizzle(candidate: Candidate): Queryable | undefined {
   };
 }
 
-/** What the `sql` of Drizzle makes, as far as `execute` looks at it. */
+/** Builds what the `sql` tag of Drizzle returns, as far as `execute` reads it. */
 function sqlOf(text: string, values: unknown[]): object {
   const query = { sql: text, params: values };
   const sql = { getSQL: () => sql, toQuery: () => query };

@@ -28,7 +28,10 @@ export function knex(candidate: Candidate): Queryable | undefined {
   };
 }
 
-/** Knex counts its `?`, so a value used twice is given twice. A `?` of ours is escaped; `:name` is left alone in lists. */
+/**
+ * Rewrites `$1…` to `?`. Knex counts its `?`, so a value used twice is passed twice. A `?` in our text is
+ * escaped. Knex does not replace `:name` when the bindings are a list.
+ */
 export function withQuestionMarks(text: string, values: unknown[]): { sql: string; bindings: unknown[] } {
   const bindings: unknown[] = [];
   const sql = splitAtParameters(text).map((part) => {

@@ -5,7 +5,7 @@ import { rowsOf } from './rows.js';
 
 interface KyselyTransaction {
   readonly isTransaction: boolean;
-  /** Only a controlled transaction knows that it is over. */
+  /** Set only on a controlled transaction: only that one reports that it is over. */
   readonly isCommitted?: boolean;
   readonly isRolledBack?: boolean;
   withoutPlugins(): KyselyTransaction;
@@ -31,7 +31,7 @@ export function kysely(candidate: Candidate): Queryable | undefined {
   };
 }
 
-/** What `CompiledQuery.raw(text, values)` of Kysely makes. */
+/** Builds what `CompiledQuery.raw(text, values)` of Kysely returns. */
 function rawQuery(text: string, values: unknown[]): object {
   return {
     sql: text,

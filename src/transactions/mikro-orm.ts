@@ -9,9 +9,9 @@ interface EntityManager {
 }
 
 /**
- * Its transaction context is a transaction of Knex (MikroORM 6) or Kysely (7). That one is used, because `em.execute`
- * of MikroORM 6 writes the values into the text of the statement. It is asked for each time: em.begin() and
- * em.commit() change it.
+ * Recognizes an EntityManager of MikroORM. Its transaction context is a transaction of Knex (MikroORM 6) or
+ * Kysely (7). That one is used, because `em.execute` of MikroORM 6 writes the values into the text of the
+ * statement. The context is read each time: em.begin() and em.commit() change it.
  */
 export function mikroOrm(candidate: Candidate): Queryable | undefined {
   if (!can(candidate, 'isInTransaction', 'getTransactionContext')) return undefined;

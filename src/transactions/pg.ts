@@ -4,7 +4,10 @@ import { type Candidate, can, candidateOf } from './candidate.js';
 import { notATransaction } from './refusal.js';
 import { rowsOf } from './rows.js';
 
-/** A client of node-postgres, and whatever else has `query(text, values)` and does not look like a pool. */
+/**
+ * Recognizes a client of node-postgres, and anything else that has `query(text, values)` and does not look
+ * like a pool.
+ */
 export function pg(candidate: Candidate): Queryable | undefined {
   if (!can(candidate, 'query')) return undefined;
   if (isPool(candidate)) {
@@ -26,7 +29,10 @@ export function pg(candidate: Candidate): Queryable | undefined {
   };
 }
 
-/** A client connects too, but counts nobody; what begins transactions for others is not one itself. */
+/**
+ * Whether it is a pool. A client has `connect` too, but no `totalCount`. An object that begins transactions
+ * is not one itself.
+ */
 function isPool(candidate: Candidate): boolean {
   return (
     'totalCount' in candidate ||
@@ -45,9 +51,10 @@ function refuseIdle(client: unknown): void {
 }
 
 /**
- * While a statement is under way, a commit or rollback may be queued, and ours would run on its own behind it. So an empty
- * one waits for its turn first; when nothing is under way any more the server's last word is known, and what is sent in
- * the same turn is what it gets next.
+ * Waits until no statement is under way, and returns whether there was one. A commit or rollback may be
+ * queued behind a running statement, and our insert would then run after it, outside the transaction. So an
+ * empty statement is queued first. When nothing is under way any more, the last transaction status of the
+ * server is known, and a statement sent in the same turn is the next one that the server gets.
  */
 async function hadToWait(client: Queryable): Promise<boolean> {
   let waited = false;
@@ -58,7 +65,9 @@ async function hadToWait(client: Queryable): Promise<boolean> {
   return waited;
 }
 
-/** Nobody waited for the sending: the commit or rollback was said before. */
+/**
+ * Throws when the transaction has ended: the caller did not await the sending before the commit or rollback.
+ */
 function refuseEnded(client: unknown, outcome: string): void {
   if (transactionStatusOf(client) !== 'I') return;
   throw new WhizbangError('UNKNOWN_TRANSACTION', {
@@ -68,14 +77,18 @@ function refuseEnded(client: unknown, outcome: string): void {
 }
 
 /**
- * The server's last word was that no transaction is open, and nothing is under way that could have opened one.
- * Older clients of node-postgres cannot tell: then it is not known, which is not idle.
+ * Whether the server has last reported that no transaction is open, and nothing is under way that could have
+ * opened one. Older clients of node-postgres do not report the status. It is then unknown, which does not
+ * count as idle.
  */
 export function isIdle(client: unknown): boolean {
   return transactionStatusOf(client) === 'I' && candidateOf(client)?.readyForQuery === true;
 }
 
-/** `I`: none is open. `T`: one is. `E`: one is, and a statement of it has failed. Undefined: it is not known. */
+/**
+ * `I`: no transaction is open. `T`: one is open. `E`: one is open, and a statement of it has failed.
+ * Undefined: not known.
+ */
 export function transactionStatusOf(client: unknown): unknown {
   const candidate = candidateOf(client);
   if (candidate === undefined || !can(candidate, 'getTransactionStatus')) return undefined;

@@ -2,7 +2,10 @@
 
 type Part = { readonly text: string } | { readonly parameter: number };
 
-/** What may hold a `$` that is no parameter comes first: literals, identifiers, dollar quotes, comments. */
+/**
+ * Tokens of a statement. Those that may hold a `$` that is no parameter come first: literals, identifiers,
+ * dollar quotes, comments.
+ */
 const tokens = new RegExp(
   [
     /\be'(?:[^'\\]|\\[\s\S]|'')*'/, // before the plain literal: a backslash escapes its quote

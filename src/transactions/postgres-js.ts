@@ -7,7 +7,10 @@ interface TransactionSql {
   unsafe(text: string, parameters: unknown[]): PromiseLike<unknown[]>;
 }
 
-/** A reserved connection has no mark of a transaction, but neither of a pool: its owner says `begin` on it. */
+/**
+ * Recognizes a transaction or a reserved connection of postgres.js. The latter looks neither like a
+ * transaction nor like a pool: its owner sends `begin` on it.
+ */
 export function postgresJs(candidate: Candidate): Queryable | undefined {
   if (typeof candidate !== 'function' || !can(candidate, 'unsafe')) return undefined;
   if (!can(candidate, 'savepoint') && !can(candidate, 'release')) {

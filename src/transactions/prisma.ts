@@ -7,7 +7,10 @@ interface PrismaTransaction {
   $queryRawUnsafe(text: string, ...values: unknown[]): PromiseLike<unknown[]>;
 }
 
-/** A transaction has `$transaction` too, for nesting; only the client itself can connect. */
+/**
+ * Recognizes a transaction of Prisma. It has `$transaction` too, for nesting; only the client itself can
+ * connect.
+ */
 export function prisma(candidate: Candidate): Queryable | undefined {
   if (!can(candidate, '$queryRawUnsafe')) return undefined;
   if (can(candidate, '$connect')) {
@@ -22,7 +25,7 @@ export function prisma(candidate: Candidate): Queryable | undefined {
       try {
         return rowsOf(await tx.$queryRawUnsafe(text, ...values));
       } catch (error) {
-        // Closed, or rolled back by its own timeout.
+        // The transaction was closed, or rolled back by its own timeout.
         if ((error as { code?: unknown }).code === 'P2028') throw hasEnded('Prisma', error);
         throw error;
       }

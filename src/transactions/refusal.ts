@@ -1,7 +1,7 @@
 import { WhizbangError } from '../errors.js';
 import { candidateOf } from './candidate.js';
 
-/** Of a known library, and not a transaction. `pass` says how to get one. */
+/** The error for an object of a known library that is not a transaction. `pass` describes how to get one. */
 export function notATransaction(got: string, pass: string, cause?: unknown): WhizbangError {
   return new WhizbangError('UNKNOWN_TRANSACTION', {
     message: `tx is ${got}. The message would not be part of your transaction.`,
@@ -19,7 +19,9 @@ export function hasEnded(library: string, cause?: unknown): WhizbangError {
   );
 }
 
-/** Its kind and the names of its keys; a value could be a password. */
+/**
+ * The error for an unknown object. It names its kind and its keys only, because a value could be a password.
+ */
 export function unknownTransaction(tx: unknown): WhizbangError {
   const got = kindOf(tx);
   const keys = Object.keys(candidateOf(tx) ?? {});

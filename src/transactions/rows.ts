@@ -1,6 +1,7 @@
 /**
- * The rows of a result, which is an array of them or has them as `rows`. Settings such as `postgres.camel`, or a
- * `postProcessResponse` of Knex, rename the columns of every statement, also of ours: they get their names back.
+ * The rows of a result, which is an array of them or has them as `rows`. Settings such as `postgres.camel`,
+ * or a `postProcessResponse` of Knex, rename the columns of every statement, also of ours. This restores
+ * their names.
  */
 export function rowsOf(result: unknown): { rows: unknown[] } {
   const rows = Array.isArray(result) ? result : ((result as { rows?: unknown[] } | undefined)?.rows ?? []);

@@ -28,10 +28,16 @@ export function sequelize(candidate: Candidate): Queryable | undefined {
   };
 }
 
-/** Rows as they are, whatever the user's defaults for queries are; a search path in front would be a second statement. */
+/**
+ * Query options for unchanged rows, whatever the user's defaults are. A search path in front would be a
+ * second statement.
+ */
 const plainRows = { type: 'SELECT', raw: true, nest: false, plain: false, supportsSearchPath: false };
 
-/** Sequelize reads `$name` everywhere, also in literals, and `$$` as one dollar; but nothing behind a letter or digit. */
+/**
+ * Escapes dollars. Sequelize replaces `$name` everywhere, also in literals, and reads `$$` as one dollar, but
+ * not behind a letter or digit.
+ */
 export function withEscapedDollars(text: string): string {
   const parts = splitAtParameters(text).map((part) =>
     'text' in part ? part.text.replace(/(?<!\w)\$/g, '$$$$') : `$${part.parameter}`,

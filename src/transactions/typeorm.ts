@@ -8,7 +8,7 @@ interface QueryRunner {
   query(text: string, values: unknown[], useStructuredResult: true): Promise<{ records: unknown[] }>;
 }
 
-/** An EntityManager, a QueryRunner, or a repository of one of them. */
+/** Recognizes an EntityManager, a QueryRunner, or a repository of one of them. */
 export function typeOrm(candidate: Candidate): Queryable | undefined {
   if (can(candidate, 'query', 'startTransaction') && 'isTransactionActive' in candidate) {
     return inRunner(candidate as unknown as QueryRunner);
@@ -23,7 +23,7 @@ export function typeOrm(candidate: Candidate): Queryable | undefined {
   return can(candidate, 'query') && manager !== undefined ? typeOrm(manager) : undefined;
 }
 
-/** The structured result, because the plain one of an update is a pair. */
+/** Asks for the structured result, because the plain one of an update is a pair. */
 function inRunner(runner: QueryRunner): Queryable {
   const refuseOutside = () => {
     if (!runner.isTransactionActive) throw outside('a QueryRunner of TypeORM outside a transaction');

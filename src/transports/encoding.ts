@@ -3,8 +3,8 @@ import { isUuid } from '../uuid.js';
 import type { TransportMessage, UnreadableContent } from './transport.js';
 
 /**
- * A message as bytes, the same for every broker: one JSON object in UTF-8, without the address, which is how the
- * broker routes it. Throws INVALID_MESSAGE.
+ * Encodes a message as bytes, the same for every broker: one JSON object in UTF-8. The address is left out,
+ * because the broker routes by it. Throws INVALID_MESSAGE.
  */
 export function encodeMessage(message: TransportMessage): Uint8Array {
   const { messageId, type, payload, metadata, scope, streamId } = message;
@@ -20,7 +20,9 @@ export function encodeMessage(message: TransportMessage): Uint8Array {
   }
 }
 
-/** Never throws: whatever bytes arrived at the address are a message, or unreadable for a reason. */
+/**
+ * Decodes the bytes that arrived at an address: a message, or unreadable content with a reason. Never throws.
+ */
 export function decodeMessage(bytes: Uint8Array, address: string): TransportMessage | UnreadableContent {
   const unreadable = (reason: string): UnreadableContent => ({ unreadable: reason, bytes, address });
   let text: string;
@@ -43,7 +45,7 @@ export function decodeMessage(bytes: Uint8Array, address: string): TransportMess
   return { messageId, address, type, payload, metadata, scope, streamId } as TransportMessage;
 }
 
-/** What the inbox insists on: anything else would be refused there, every time it comes. */
+/** The fields that the inbox requires. It would refuse any other value at every delivery. */
 const isRight: Readonly<Record<string, (value: unknown) => boolean>> = {
   messageId: isUuid,
   type: (value) => typeof value === 'string' && value !== '',

@@ -13,15 +13,19 @@ import type { MessageId, StreamId } from '../message.js';
 export interface Transport {
   readonly name: string;
   /**
-   * Of the PostgreSQL transport alone: what only the service itself listens to goes straight to its inbox, and never
-   * comes to `send`. Who wraps that transport to see everything leaves this out.
+   * Set by the PostgreSQL transport alone. A message that only the sending service itself subscribes to then
+   * goes straight to its inbox and never comes to `send`. A wrapper of that transport that has to see every
+   * message leaves this out.
    */
   readonly sendsDirectly?: true;
-  /** Each running service instance has a connection of its own. Fails when the transport cannot be reached. */
+  /**
+   * Opens a connection. Each running service instance has one of its own. Rejects when the transport cannot
+   * be reached.
+   */
   connect(host: TransportHost): Promise<TransportConnection>;
 }
 
-/** The instance that connects. Its service name is that of the queue from which its messages come. */
+/** The instance that connects. Its messages come from the queue that has the name of its service. */
 export interface TransportHost {
   readonly instance: Instance;
   readonly pool: ConnectionPool;
@@ -29,29 +33,32 @@ export interface TransportHost {
   readonly logger: Logger;
 }
 
-/** What an instance has of a transport. */
+/** The connection of one instance to a transport. */
 export interface TransportConnection {
   /**
-   * Sends in the given order and says of each what became of it, in the same order. A message that was not sent
-   * holds back the later ones of its stream in the same call. Rejects only when the transport cannot be reached and
-   * it is not known what was sent, or when the signal aborts: the worker then waits for `ready` and sends all of them
-   * again, in the same order. An event to whose address nobody has
-   * subscribed is sent; a command (`kind` in its metadata) is refused there, by a transport that can know it.
+   * Sends in the given order and returns the outcome of each message, in the same order. A message that was
+   * not sent holds back the later ones of its stream in the same call. Rejects only when the transport cannot
+   * be reached and it is not known what was sent, or when the signal aborts. The worker then waits for
+   * `ready` and sends all of them again, in the same order. An event to whose address no service has
+   * subscribed is sent. A command (`kind` in its metadata) to such an address is refused by a transport that
+   * can detect it.
    */
   send(messages: readonly TransportMessage[], signal: AbortSignal): Promise<readonly SendOutcome[]>;
   /**
-   * Delivers what is sent to these addresses, each message to one instance of the service. The subscription belongs
-   * to the service and outlives the connection: what is sent while no instance runs waits for one.
+   * Delivers what is sent to these addresses, each message to one instance of the service. The subscription
+   * belongs to the service and outlives the connection: what is sent while no instance runs waits for one.
    * Deliveries of one stream come in the order in which they were sent, and a later one never goes to another
-   * instance while an earlier one is unacknowledged. `deliver` must not throw. After an outage, deliveries go on by
-   * themselves; those that were unacknowledged come again.
+   * instance while an earlier one is unacknowledged. `deliver` must not throw. After an outage, deliveries
+   * resume by themselves; those that were unacknowledged come again.
    */
   receive(subscription: Subscription, deliver: (delivery: Delivery) => void): Promise<Receiver>;
-  /** Resolves when it can send; rejects when the signal aborts, or when the connection was closed. */
+  /**
+   * Resolves when the connection can send. Rejects when the signal aborts, or when the connection was closed.
+   */
   ready(signal: AbortSignal): Promise<void>;
   /**
-   * After this nothing is delivered, and sending fails with DISPOSED. What was delivered and not acknowledged is
-   * delivered again, to anyone. May be called twice.
+   * Closes the connection. After this nothing is delivered, and sending fails with DISPOSED. What was
+   * delivered and not acknowledged is delivered again, to any instance of the service. May be called twice.
    */
   close(): Promise<void>;
 }
@@ -67,55 +74,59 @@ export interface TransportMessage {
   readonly streamId: StreamId | null;
 }
 
-/** What became of a message that was to be sent. */
+/** The outcome of sending one message. */
 export type SendOutcome =
-  /** The broker has it for good. */
+  /** The broker has stored it durably. */
   | { readonly kind: 'sent' }
   /**
-   * Nothing is left to report: the transport has also completed the outbox row, in the same transaction; or, `lost`,
-   * it found that this instance does not hold the row any more and did nothing.
+   * Nothing is left to report. The transport has also completed the outbox row, in the same transaction. With
+   * `lost`, it found that this instance does not hold the row any more and did nothing.
    */
   | { readonly kind: 'settled'; readonly lost?: true }
-  /** Refused. `final`: trying again cannot help. */
+  /** The message was refused. `final`: a retry cannot help. */
   | { readonly kind: 'failed'; readonly error: unknown; readonly final?: boolean }
-  /** Not tried, because an earlier one of its stream was not sent. */
+  /** The message was not tried, because an earlier one of its stream was not sent. */
   | { readonly kind: 'held-back' };
 
-/** What a service wants to receive. */
+/** The messages that a service wants to receive. */
 export interface Subscription {
   /** The service's own name, for its commands, and the topics of the events that it handles. */
   readonly addresses: readonly string[];
-  /** How many deliveries may be unacknowledged at one time: who cannot store any more is sent no more. */
+  /** How many deliveries may be unacknowledged at one time. A receiver at this limit is sent no more. */
   readonly prefetch: number;
 }
 
-/** What a transport hands to an instance, until it is acknowledged or rejected. */
+/** One message handed to an instance, until it is acknowledged or rejected. */
 export interface Delivery {
-  /** What arrived; or, when it cannot be read as a message, its bytes and the reason. */
+  /** The message that arrived; or, when it cannot be read as a message, its bytes and the reason. */
   readonly content: TransportMessage | UnreadableContent;
   /**
-   * It is stored: call it after the commit, never before. Resolves also when the connection is gone: then the message
-   * comes again. The second call of the two below does nothing.
+   * Reports that the message is stored. Call it after the commit, never before. It resolves also when the
+   * connection is gone; the message then comes again. Of `acknowledge` and `reject`, only the first call has
+   * an effect.
    */
   acknowledge(): Promise<void>;
   /**
-   * It could not be stored: it shall come again, perhaps at once, so whoever rejects because something is down waits
-   * first. It takes the later unacknowledged deliveries of its stream with it: they come again after it, and the caller
-   * must not store them now.
+   * Reports that the message could not be stored: it comes again, perhaps at once. A caller that rejects
+   * because something is down should wait first. The later unacknowledged deliveries of its stream are
+   * rejected with it: they come again after it, and the caller must not store them now.
    */
   reject(): Promise<void>;
 }
 
-/** What no try can make readable. To be put aside for people, and acknowledged. */
+/** Content that no retry can make readable. It is to be set aside for people, and acknowledged. */
 export interface UnreadableContent {
   readonly unreadable: string;
   readonly bytes: Uint8Array;
-  /** Where it was sent to. */
+  /** The address it was sent to. */
   readonly address: string;
 }
 
-/** A subscription at work. */
+/** An active subscription. */
 export interface Receiver {
-  /** No delivery after it has resolved. Deliveries under way may still be acknowledged. */
+  /**
+   * Stops the subscription. There is no delivery after it has resolved. Earlier deliveries may still be
+   * acknowledged.
+   */
   stop(): Promise<void>;
 }

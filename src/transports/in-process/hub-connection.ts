@@ -67,7 +67,10 @@ export class HubConnection implements TransportConnection {
   }
 }
 
-/** Read from its bytes at each delivery: nobody shares an object with the sender or with another receiver. */
+/**
+ * Decodes the message from its bytes at each delivery, so that no receiver shares an object with the sender
+ * or another receiver.
+ */
 function deliveryOf(handout: Handout): Delivery {
   const { message } = handout;
   return {

@@ -2,17 +2,17 @@ import { EventEmitter, once } from 'node:events';
 import { WhizbangError } from '../../errors.js';
 import { type QueuedMessage, ServiceQueue } from './service-queue.js';
 
-/** A broker in memory: a queue per service, bound to addresses, for as long as the hub lives. */
+/** A broker in memory: one queue per service, bound to addresses, for as long as the hub exists. */
 export class Hub {
   readonly #queues = new Map<string, ServiceQueue>();
   readonly #bindings = new Map<string, Set<ServiceQueue>>();
   readonly #news = new EventEmitter();
   #isAway = false;
-  /** How many more messages get through before it goes away. */
+  /** How many more messages are accepted before the outage begins. */
   #acceptsMore = Number.POSITIVE_INFINITY;
   #unordered = 0;
 
-  /** The service's queue, which from now on gets what is sent to these addresses. */
+  /** Returns the service's queue, which from now on receives what is sent to these addresses. */
   bind(service: string, addresses: readonly string[]): ServiceQueue {
     this.refuseWhenAway();
     let queue = this.#queues.get(service);
@@ -28,7 +28,10 @@ export class Hub {
     return queue;
   }
 
-  /** A copy for each service. Without a stream it is independent of all others. */
+  /**
+   * Adds a copy to the queue of each subscribed service. A message without a stream is independent of all
+   * others.
+   */
   accept(streamId: string | null, message: QueuedMessage): void {
     this.refuseWhenAway();
     if (this.#acceptsMore === 0) {

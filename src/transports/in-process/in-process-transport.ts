@@ -5,23 +5,25 @@ import type { Transport } from '../transport.js';
 import { Hub } from './hub.js';
 import { HubConnection } from './hub-connection.js';
 
-/** Give the same one to every service that shall talk to the others. */
+/** A transport in memory. Pass the same one to all services that send to each other. */
 export interface InProcessTransport extends Transport {
   /**
-   * An outage: connecting and sending are refused, nothing is delivered, and acknowledgements do not get through.
-   * With `afterMessages` that many messages are taken first, so that a batch is cut in the middle: its sender learns
-   * of no outcome, as with a broker whose confirmation was lost.
+   * Starts an outage: connecting and sending are refused, nothing is delivered, and acknowledgements are
+   * lost. With `afterMessages`, that many messages are accepted first, so that a batch is cut in the middle.
+   * Its sender then receives no outcome, as with a broker whose confirmation was lost.
    */
   goAway(options?: { readonly afterMessages?: number }): void;
-  /** The outage is over. What was delivered and not acknowledged before it comes again. */
+  /** Ends the outage. What was delivered and not acknowledged before it comes again. */
   comeBack(): void;
-  /** What a foreign program might send to this address. */
+  /** Delivers bytes to this address as a foreign program might send them. */
   deliverUnreadable(address: string, bytes: Uint8Array): void;
-  /** How many messages wait or are unacknowledged, for one service or all: zero when all has been stored. */
+  /**
+   * The number of messages that wait or are unacknowledged, for one service or all. Zero when all are stored.
+   */
   pending(service?: string): number;
 }
 
-/** For tests, examples and development: services of one process, connected through memory. */
+/** A transport for tests, examples and development: services of one process, connected through memory. */
 export function inProcessTransport(): InProcessTransport {
   const hub = new Hub();
   return {

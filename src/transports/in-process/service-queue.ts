@@ -15,13 +15,15 @@ export interface Handout {
 }
 
 interface Entry {
-  /** In the order of arrival. */
+  /** Position in the order of arrival. */
   readonly position: number;
   readonly message: QueuedMessage;
   handout?: Handout | undefined;
 }
 
-/** The first `handedOut` entries are with the holder, the others wait behind them. */
+/**
+ * A stream and its messages. The first `handedOut` entries are with the holder, the others wait behind them.
+ */
 interface Stream {
   readonly key: string;
   readonly entries: Entry[];
@@ -32,22 +34,22 @@ interface Stream {
 export interface Consumer {
   readonly prefetch: number;
   readonly deliver: (handout: Handout) => void;
-  /** Streams that it holds and that have more for it. */
+  /** Streams that this consumer holds and that have more messages for it. */
   readonly held: Set<Stream>;
   unacknowledged: number;
   isStopped: boolean;
 }
 
-/** So that a consumer that acknowledges at once does not keep the event loop to itself. */
+/** Limit per turn, so that a consumer that acknowledges at once does not block the event loop. */
 const handoutsPerTurn = 64;
 
 export class ServiceQueue {
-  /** In how many entries something is left to do: waiting, or unacknowledged. */
+  /** The number of entries that wait or are unacknowledged. */
   size = 0;
   readonly #streams = new Map<string, Stream>();
-  /** Streams that nobody holds, the one that has waited longest first. */
+  /** Streams that no consumer holds, the one that has waited longest first. */
   readonly #free = new Set<Stream>();
-  /** The one whose turn it is first. */
+  /** Consumers in the order of their turns. */
   #consumers: Consumer[] = [];
   #arrivals = 0;
   #isPaused = false;
@@ -71,13 +73,13 @@ export class ServiceQueue {
     return consumer;
   }
 
-  /** It gets nothing more. What it has stays with it until it is acknowledged or given back. */
+  /** Stops deliveries to this consumer. What it has stays with it until it is acknowledged or given back. */
   stop(consumer: Consumer): void {
     consumer.isStopped = true;
     this.#consumers = this.#consumers.filter((other) => other !== consumer);
   }
 
-  /** Its unacknowledged messages go back to their places. */
+  /** Returns its unacknowledged messages to their places in the queue. */
   giveBackAll(consumer: Consumer): void {
     for (const stream of this.#streams.values()) {
       if (stream.holder === consumer) this.#giveBackFrom(stream, 0);
@@ -154,7 +156,10 @@ export class ServiceQueue {
     this.#takeFromHolder(stream, 1);
   }
 
-  /** Also what was handed out after it: order within the stream is kept by starting again from there. */
+  /**
+   * Takes back this message and those handed out after it: delivery restarts from there, which keeps the
+   * stream in order.
+   */
   #giveBackFrom(stream: Stream, index: number): void {
     const returned = stream.entries.slice(index, stream.handedOut);
     for (const entry of returned) entry.handout = undefined;

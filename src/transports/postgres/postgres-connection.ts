@@ -21,7 +21,7 @@ export class PostgresConnection implements TransportConnection {
   readonly #transfers: Transfers;
   readonly #closed = new AbortController();
   readonly #sending = new Set<Promise<unknown>>();
-  /** Calls in a row that found no database. */
+  /** Consecutive calls that found no database. */
   #outages = 0;
 
   constructor(host: TransportHost) {
@@ -31,8 +31,8 @@ export class PostgresConnection implements TransportConnection {
   }
 
   /**
-   * Fails when the database does not answer. A service of this database that this role may not deliver to would be
-   * passed over without an error: a forgotten grant has to be seen.
+   * Fails when the database does not answer. Warns of services in this database that this role may not deliver
+   * to: sending skips them without an error, so a forgotten grant would otherwise go unnoticed.
    */
   async greet(): Promise<void> {
     const schemas = await this.#ask(schemasOutOfReach);
@@ -47,11 +47,11 @@ export class PostgresConnection implements TransportConnection {
     this.#closed.signal.throwIfAborted();
     signal.throwIfAborted();
     const sending = this.#watch(transferAll(messages, this.#transfers, signal));
-    // A statement under way is not taken back; only the waiting for it ends.
+    // A statement under way is not cancelled; only the wait for it ends.
     return unlessAborted(signal, sending);
   }
 
-  /** Until its end, also when the sender no longer waits for it. */
+  /** Tracks a statement until its end, also when the sender no longer waits for it. */
   async #watch<T>(sending: Promise<T>): Promise<T> {
     this.#sending.add(sending);
     try {
@@ -66,7 +66,7 @@ export class PostgresConnection implements TransportConnection {
     }
   }
 
-  /** Nothing is delivered from here: what is sent to the addresses is put into the service's inbox by its senders. */
+  /** Subscribes the service. Nothing is delivered from here: the senders insert into the service's inbox. */
   async receive({ addresses }: Subscription): Promise<Receiver> {
     this.#closed.signal.throwIfAborted();
     const { instanceId } = this.#host.instance;
@@ -74,7 +74,10 @@ export class PostgresConnection implements TransportConnection {
     return { stop: async () => {} };
   }
 
-  /** When sending has just failed, it pauses before it looks: a database that answers may still be unable to write. */
+  /**
+   * Waits until the database answers. After a failed send it pauses first: a database that answers may still
+   * be unable to write.
+   */
   async ready(signal: AbortSignal): Promise<void> {
     const ended = AbortSignal.any([this.#closed.signal, signal]);
     for (let failures = this.#outages; ; failures++) {
@@ -92,7 +95,7 @@ export class PostgresConnection implements TransportConnection {
     }
   }
 
-  /** Lets the statements under way come to their end. Subscriptions stay: they are the service's. */
+  /** Waits for the statements under way. Subscriptions stay, because they belong to the service. */
   async close(): Promise<void> {
     this.#closed.abort(
       new WhizbangError('DISPOSED', { message: 'The connection to the transport is closed.' }),

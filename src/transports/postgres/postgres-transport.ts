@@ -5,7 +5,10 @@
 import type { Transport } from '../transport.js';
 import { PostgresConnection } from './postgres-connection.js';
 
-/** The default: services that share one database, each in its schema. From outbox to inbox exactly once, no broker. */
+/**
+ * The default transport: services that share one database, each in its schema. From outbox to inbox exactly
+ * once, no broker.
+ */
 export function postgresTransport(): Transport {
   return {
     name: 'postgres',

@@ -10,16 +10,19 @@ import { WhizbangError, type WhizbangErrorCode } from '../../errors.js';
 import type { MessageId } from '../../message.js';
 import type { SendOutcome, TransportMessage } from '../transport.js';
 
-/** A transfer takes milliseconds. Over a connection that died without a word, no answer ever comes. */
+/**
+ * Time limit for one transfer, which takes milliseconds. A connection that died silently never returns an
+ * answer.
+ */
 export const answerMs = 10_000;
 
-/** What became of each of these outbox messages, by its id. */
+/** Returns the outcome of each of these outbox messages, by its id. */
 type Transfer = (messageIds: readonly MessageId[]) => Promise<ReadonlyMap<MessageId, SendOutcome>>;
 
 export interface Transfers {
-  /** All of them in one step, or none: rejects when one of the receivers fails. */
+  /** Transfers all of them in one step, or none. Rejects when one of the receivers fails. */
   readonly together: Transfer;
-  /** Each receiver by itself: what one of them fails for is held up, and nothing else. */
+  /** Transfers to each receiver by itself. Only the messages for which a receiver fails are delayed. */
   readonly apart: Transfer;
 }
 
@@ -51,8 +54,8 @@ function outcomeOf({ outcome, error }: TransferRow): SendOutcome {
 }
 
 /**
- * One statement for all of them; when the server refuses it, one more that finds out which receiver fails for which
- * message. Rejects when the database cannot do its work at all.
+ * Transfers all messages with one statement. When the server refuses it, a second statement finds out which
+ * receiver fails for which message. Rejects when the database cannot do its work at all.
  */
 export async function transferAll(
   messages: readonly TransportMessage[],
@@ -79,7 +82,7 @@ export async function transferAll(
   }
 }
 
-/** The statement itself was refused, so nothing is known of the single message. */
+/** Outcomes for a statement that was refused as a whole, so that nothing is known of the single message. */
 function allFailed(messages: readonly TransportMessage[], error: unknown): readonly SendOutcome[] {
   const streams = new Set<string>();
   return messages.map(({ streamId }) => {
@@ -89,7 +92,7 @@ function allFailed(messages: readonly TransportMessage[], error: unknown): reado
   });
 }
 
-/** The database is not there, or cannot write for anybody: no fault of the message. */
+/** Whether the database is unreachable, or cannot write for any client: the message is not the cause. */
 export function isOutage(error: unknown): boolean {
   return error instanceof WhizbangError && outages.has(error.code);
 }
