@@ -2,13 +2,13 @@
 // In: the parts of an instance. Out: messages sent and handled, and the reports on them.
 // Called by the composition root. It never begins a call by itself beside the one in flight.
 //
-// The rooms, in the way of a message:
+// The folders, in the order in which a message passes them:
 // loop         when a call is made and what it hands out; how an instance rests and is woken
-// leases       what this instance holds, and for how long that is sure
+// leases       what this instance holds, and until when it surely holds it
 // publish      outbox messages to the transport, deliveries to the inbox
 // streams      messages of one stream in order, streams side by side
-// handle       a message and its receptors: read, run, complete, or decide what becomes of it
-// transaction  the transaction of a receptor: begun, watched, committed or given up
+// handle       a message and its receptors: read, run, complete, or decide between a retry and a dead letter
+// transaction  the transaction of a receptor: begun, monitored, committed or given up
 
 export { ConsumerWorker } from './handle/consumer-worker.js';
 export { FailureDecisions, RetryPolicies } from './handle/decide-failure.js';

@@ -2,29 +2,30 @@ import type { MessageId, WorkItem } from '../message.js';
 import type { LeaseClock } from './leases/lease-clock.js';
 
 /**
- * One side of an instance's work, as the loop sees it: the outbox and what publishes it, the inbox and what handles it.
- * The lane bounds what it holds; the loop asks for no more than its room, renews what it holds and tells it what is lost.
+ * One side of an instance's work, as the loop sees it: the outbox with its publisher, or the inbox with its
+ * consumer. The lane bounds what it holds. The loop asks for no more than its room, renews the leases of what
+ * it holds, and notifies it of lost leases.
  */
 export interface Lane {
   readonly source: 'outbox' | 'inbox';
-  /** Of this lane alone: what a service sends to itself has one id, and may be held in both lanes at once. */
+  /** Leases of this lane only: a message that a service sends to itself may be in both lanes, with one id. */
   readonly leases: LeaseClock;
-  /** How many items it could take now. Zero once it stops taking. */
+  /** Number of items that it could take now. Zero once it stops taking. */
   room(): number;
-  /** How many streams it could begin at once: so many it takes whoever owns them. */
+  /** Number of streams that it could begin at once. It takes so many, whichever instance owns them. */
   spare(): number;
   /** Whether it is worth a call to fill the room it has. */
   wantsMore(): boolean;
   add(items: readonly WorkItem[]): void;
   readonly heldCount: number;
   heldIds(): readonly MessageId[];
-  /** Those that a renewal would not have to wait for, because a handler's own transaction has locked their stream. */
+  /** Ids that can be renewed without waiting for a handler's transaction that has locked their stream. */
   renewableIds(): readonly MessageId[];
-  /** The leases are not ours any more, or not surely. Returns those that were still held here. */
+  /** Drops messages whose leases are lost or may be lost. Returns the ids that were still held here. */
   forget(messageIds: readonly MessageId[]): readonly MessageId[];
-  /** Takes nothing any more and gives back what has not been started. */
+  /** Stops taking items and gives back those that have not been started. */
   stopTaking(): void;
-  /** Tells those who run that there is no more time, and gives back what they hold. */
+  /** Aborts what runs, because there is no time left, and gives back what it holds. */
   abandon(): void;
   whenIdle(): Promise<void>;
 }

@@ -1,5 +1,5 @@
-// The inbox side: what is claimed goes through the receptors, one at a time within a stream, many streams at once.
-// In: inbox items. Out: reports of what became of them.
+// The inbox side: receptors handle the claimed messages, one at a time within a stream, many streams at once.
+// In: inbox items. Out: reports of their outcomes.
 // Called by the loop. It never reports a message as handled whose receptors have not all run.
 import type { MessageFailure, MessageId, WorkItem } from '../../message.js';
 import type { WorkUnit } from '../../strategies/index.js';
@@ -14,17 +14,17 @@ import type { ReceptorRunner } from './receptor-runner.js';
 interface ConsumerWorkerOptions<Tx> {
   readonly runner: ReceptorRunner<Tx>;
   readonly leases: LeaseClock;
-  /** How many streams run at once. */
+  /** Largest number of streams that run at once. */
   readonly concurrency: number;
-  /** How many messages one transaction handles at most. */
+  /** Largest number of messages that one transaction handles. */
   readonly groupSize: number;
-  /** How many items it holds at most, running and waiting. */
+  /** Largest number of items that it holds, running and waiting. */
   readonly capacity: Capacity;
   readonly failureOf: (item: WorkItem, error: unknown) => MessageFailure;
   readonly report: (unit: WorkUnit) => void;
-  /** A message is done with, so there is room and its stream may have more. */
+  /** Called when a message has its outcome: there is room, and its stream may have more messages. */
   readonly onRoom: () => void;
-  /** Its lease had run out before it could be started: the event loop was blocked for too long. */
+  /** Called when a lease expired before its message was started, because the event loop was blocked. */
   readonly onLeaseLost: (messageId: MessageId) => void;
   readonly onError: (error: unknown) => void;
 }
@@ -41,7 +41,8 @@ export class ConsumerWorker<Tx> implements Lane {
     this.#processor = new OrderedStreamProcessor<WorkItem>({
       maxConcurrentStreams: options.concurrency,
       run: (item, signal) => this.#run(item, signal),
-      // First the next call leaves, with what was sent meanwhile (it waits for one turn): PostgreSQL and receptors work side by side then.
+      // The next call is sent first, with the messages queued meanwhile (it waits for one turn). PostgreSQL
+      // and the receptors then work at the same time.
       soon: (start) => setImmediate(() => setImmediate(start)),
       together: {
         most: options.groupSize,
@@ -66,8 +67,9 @@ export class ConsumerWorker<Tx> implements Lane {
   }
 
   /**
-   * With so much room more may come behind what it holds: other streams must find places, however long one of them takes. None does
-   * while transactions of receptors would have to wait for the call that brings it.
+   * Returns the room from which new messages may be leased behind those that it holds. The limit keeps places
+   * free for other streams, however long one stream takes. It is infinite while it holds messages of
+   * transactional receptors, because their transactions would have to wait for the call that leases more.
    */
   continuesAbove(): number {
     const { runner, concurrency } = this.#options;
@@ -75,14 +77,15 @@ export class ConsumerWorker<Tx> implements Lane {
     return isBeside ? Number.POSITIVE_INFINITY : concurrency;
   }
 
-  /** When what waits here would not keep every receptor busy for long. */
+  /** Returns true when the waiting messages would not keep every receptor busy for long. */
   wantsMore(): boolean {
     const { capacity, concurrency } = this.#options;
     return this.room() > 0 && this.#processor.heldCount <= Math.max(concurrency, capacity.get() / 2);
   }
 
   add(items: readonly WorkItem[]): void {
-    const mayRun = (item: WorkItem) => this.#taking && this.#unbroken.admits(item); // its call may have been under way when we stopped
+    // The call that handed it out may have been under way when this worker stopped.
+    const mayRun = (item: WorkItem) => this.#taking && this.#unbroken.admits(item);
     const refused = items.filter((item) => !mayRun(item));
     for (const item of refused) this.#settle(item, { kind: 'released' });
     this.#processor.add(refused.length === 0 ? items : items.filter((item) => !refused.includes(item)));
@@ -109,7 +112,7 @@ export class ConsumerWorker<Tx> implements Lane {
   }
 
   forget(messageIds: readonly MessageId[]): readonly MessageId[] {
-    // A renewal that crosses the commit of a handler's own transaction finds its message gone: that is no loss.
+    // A renewal that crosses the commit of a handler's transaction finds its message gone: no lease was lost.
     return this.#processor.forget(messageIds.filter((id) => !this.#options.runner.settling.has(id)));
   }
 
@@ -119,7 +122,7 @@ export class ConsumerWorker<Tx> implements Lane {
   }
 
   abandon(): void {
-    this.#processor.releaseQueued(); // some may have been put back, to be run by themselves
+    this.#processor.releaseQueued(); // a group may have been put back, so that each message runs by itself
     this.#processor.abortRunning(new Error('The instance stops and cannot wait any longer.'));
   }
 

@@ -1,5 +1,6 @@
-// Whether a message that failed is tried again, and when, or given up: decided here, for both lanes.
-// In: the message, what was thrown, whether trying again can help. Out: the report on it. Who has to know is told.
+// Decides, for both lanes, whether and when a failed message is retried, or becomes a dead letter.
+// In: the message, what was thrown, whether a retry can help. Out: the report, and a call of onRetry or
+// onGivenUp.
 // Called by the workers, once for every failure. It never makes a call and never sets a timer.
 import { describeError } from '../../describe-error.js';
 import type { MessageFailure, WorkItem } from '../../message.js';
@@ -12,10 +13,10 @@ import {
 } from '../../receptors/index.js';
 import { ReceptorError } from './receptor-error.js';
 
-/** One whose instance died once is not given up for it, however few attempts it has. */
+/** Smallest limit of interruptions: one death of an instance makes no dead letter, whatever the attempts. */
 const fewestInterruptions = 3;
 
-/** How often what is tried, by receptor. Undefined: sending to the transport. */
+/** Retry policies by receptor. An undefined receptor stands for sending to the transport. */
 export class RetryPolicies<Tx> {
   readonly #default: RetryPolicy;
   readonly #byReceptor: ReadonlyMap<Receptor<Tx>, RetryPolicy>;
@@ -32,7 +33,7 @@ export class RetryPolicies<Tx> {
     return (receptor === undefined ? undefined : this.#byReceptor.get(receptor)) ?? this.#default;
   }
 
-  /** How often the instance of a message may have died or stalled. */
+  /** Number of times that an instance may die or stall with a message before it becomes a dead letter. */
   maxInterruptions(receptor: Receptor<Tx>): number {
     return Math.max(fewestInterruptions, this.of(receptor).attempts);
   }
@@ -49,9 +50,9 @@ interface FailedAttempt {
 
 interface FailureDecisionsOptions<Tx> {
   readonly policies: RetryPolicies<Tx>;
-  /** It is tried again after this time. */
+  /** Called when the message is retried after this time. */
   readonly onRetry: (attempt: FailedAttempt & { readonly retryAfterSeconds: number }) => void;
-  /** It is a dead letter. */
+  /** Called when the message becomes a dead letter. */
   readonly onGivenUp: (attempt: FailedAttempt) => void;
 }
 
@@ -62,7 +63,7 @@ export class FailureDecisions<Tx> {
     this.#options = options;
   }
 
-  /** `isFinal`: trying again cannot help. A receptor's error may say so too. */
+  /** Decides about one failure. `isFinal`: a retry cannot help. A `ReceptorError` may be final too. */
   decide(item: WorkItem, thrown: unknown, isFinal: boolean): MessageFailure {
     const { policies, onRetry, onGivenUp } = this.#options;
     const error = thrown instanceof ReceptorError ? thrown.cause : thrown;

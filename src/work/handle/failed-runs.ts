@@ -1,6 +1,6 @@
-// What becomes of a message whose receptor did not come to its end: given back, forgotten or failed.
-// In: what was thrown, and how far it had come. Out: an outcome. Asked by those who run receptors.
-// It never runs anything, and decides nothing about another attempt: that is decide-failure.ts.
+// The outcome of a message whose receptor did not finish: given back, forgotten or failed.
+// In: what was thrown, and how far the run had come. Out: an outcome. Called by the runners of receptors.
+// It never runs anything, and never decides about a retry: decide-failure.ts does.
 import { setTimeout as pause } from 'node:timers/promises';
 import { serverErrorOf } from '../../database/index.js';
 import { outageFacts } from '../../describe-error.js';
@@ -13,15 +13,15 @@ import { BrokenConnections, isBrokenConnection, isNoConnection } from '../transa
 import { failed } from './receptor-error.js';
 import type { Task } from './task.js';
 
-/** How far a run had come. */
+/** How far a run had come when it failed. */
 interface Progress {
-  /** It had a connection, or needed none. */
+  /** Whether it had a connection, or needed none. */
   readonly hasBegun: boolean;
-  /** All was done but the commit. */
+  /** Whether everything was done except the commit. */
   readonly isSettled: boolean;
 }
 
-/** How long a message is kept for which there was no connection, before it is given back. */
+/** Time for which a message is kept that found no connection, before it is given back. */
 const noConnectionMs = 500;
 
 export class FailedRuns<Tx> {
@@ -32,7 +32,7 @@ export class FailedRuns<Tx> {
     this.#logger = logger;
   }
 
-  /** One that may have broken a connection is watched alone. */
+  /** Returns whether the message may have broken a connection. Such a message is run alone. */
   isSuspect(messageId: MessageId): boolean {
     return this.#brokenConnections.has(messageId);
   }
@@ -47,12 +47,15 @@ export class FailedRuns<Tx> {
     { hasBegun, isSettled }: Progress,
   ): Promise<ItemOutcome> | ItemOutcome {
     if (isLeaseLost(error)) return { kind: 'forgotten' };
-    if (signal.aborted) return { kind: 'released' }; // there was no more time for it: no fault of the message
+    if (signal.aborted) return { kind: 'released' }; // its time was up: not the fault of the message
     const isUnknown = isSettled && isUnanswered(error);
     return this.notRun(error, item, receptor, { hasBegun, isUnknown, signal });
   }
 
-  /** Only its own lease, the end of its own time and an end that is not known count. Undefined: it is run by itself. */
+  /**
+   * Returns the outcome of one message of a group: only its own lost lease, its own abort and an unanswered
+   * commit count. Undefined: the message is run by itself.
+   */
   async outcomeInGroup(
     error: unknown,
     { item, receptor, signal }: Pick<Task<Tx>, 'item' | 'receptor' | 'signal'>,
@@ -65,9 +68,10 @@ export class FailedRuns<Tx> {
   }
 
   /**
-   * Given back when it was no fault of the message, or its end is not known: a few times, for both may be its doing. One
-   * that found no connection to begin with has done nothing, and is given back as often as it takes, but not in a tight
-   * loop: it would be handed out again at once.
+   * Gives the message back when its connection broke or its commit was not answered. It does so only a few
+   * times, because the message may be the cause of both. A message that found no connection has done nothing,
+   * and is given back without limit. A pause prevents a tight loop, because the message is handed out again
+   * at once.
    */
   async notRun(
     error: unknown,
@@ -90,5 +94,8 @@ export class FailedRuns<Tx> {
   }
 }
 
-/** Perhaps only the commit's answer was lost. If it was committed, the message is gone and a release of it is refused. */
+/**
+ * Whether the server sent no error. Then perhaps only the answer to the commit was lost. If it was committed,
+ * the message is gone and a release of it is refused.
+ */
 const isUnanswered = (error: unknown) => serverErrorOf(error) === undefined;

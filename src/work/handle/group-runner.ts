@@ -1,6 +1,6 @@
-// Runs several messages in one transaction, where many wait. Nobody fails for what went wrong in company: then each is run
-// by itself. In: the first, and who brings the next. Out: an outcome for each. Called by the ordered stream processor,
-// through the receptor runner.
+// Runs several messages in one transaction, where many wait. An error of the group fails no message: each is
+// then run by itself. In: the first, and a function that brings the next. Out: an outcome for each. Called by
+// the ordered stream processor, through the receptor runner.
 import { outageFacts } from '../../describe-error.js';
 import type { Logger } from '../../logger.js';
 import type { WorkItem } from '../../message.js';
@@ -20,7 +20,9 @@ interface GroupRunnerOptions<Tx> {
   readonly logger: Logger;
 }
 
-/** No more join a transaction that has been open for so long: it has locks, and those it has handled wait for their commit. */
+/**
+ * Age of a transaction after which no more join: it holds locks, and handled messages wait for its commit.
+ */
 const longestOpenMs = 50;
 
 export class GroupRunner<Tx> {
@@ -37,7 +39,10 @@ export class GroupRunner<Tx> {
     );
   }
 
-  /** As many as `next` gives. Undefined of one: nothing was done, and it is to be run by itself. */
+  /**
+   * Runs the first message and those that `next` returns. An undefined outcome means that nothing was done
+   * and the message is to be run by itself.
+   */
   async run(
     first: StartedItem<WorkItem>,
     next: () => StartedItem<WorkItem> | undefined,
@@ -76,7 +81,7 @@ export class GroupRunner<Tx> {
     return { item, envelope, receptor, isLast: true, isOneOfSeveral: false, signal };
   }
 
-  /** Of those that may share there is one. */
+  /** Returns the only receptor: a message that may share has exactly one. */
   #receptorOf({ destination }: WorkItem): Receptor<Tx> {
     return this.#options.registry.receptorsFor(destination)[0] as Receptor<Tx>;
   }

@@ -1,6 +1,6 @@
-// Runs the receptor of a command here and now, for who invokes it. Nothing is queued, retried or deduplicated.
-// In: an invocation. Out: what the receptor returned; what it sent is stored in its transaction, which is the caller's when
-// there is one. Called by dispatchers. It never runs anything after it was stopped.
+// Runs the receptor of a command at once, in this process. Nothing is queued, retried or deduplicated.
+// In: an invocation. Out: what the receptor returned. What it sent is stored in its transaction, which is the
+// caller's if there is one. Called by dispatchers. It never runs anything after it was stopped.
 import {
   CollectedMessages,
   continuing,
@@ -18,14 +18,14 @@ import { runHandler } from './run-handler.js';
 interface LocalInvokerOptions<Tx> {
   readonly registry: ReceptorRegistry<Tx>;
   readonly transaction: RunWatched<Tx>;
-  /** For what is sent in a transaction that was begun for the invocation. */
+  /** Stores the messages that are sent in a transaction begun for the invocation. */
   readonly outbox: OutboxWriter;
-  /** Whose messages the receptors send. */
+  /** Origin of the messages that the receptors send. */
   readonly origin: Omit<Origin, 'invoker'>;
 }
 
 export class LocalInvoker<Tx> {
-  /** For every dispatcher of the instance: they invoke here. */
+  /** Origin for every dispatcher of the instance: they invoke through this class. */
   readonly origin: Origin;
   readonly #options: LocalInvokerOptions<Tx>;
   #isStopped = false;
@@ -35,7 +35,7 @@ export class LocalInvoker<Tx> {
     this.origin = { ...options.origin, invoker: (invocation) => this.invoke(invocation) };
   }
 
-  /** The last receptor of the instance has ended: nothing may run any more. */
+  /** Refuses further invocations. Called when the last receptor of the instance has ended. */
   stop(): void {
     this.#isStopped = true;
   }

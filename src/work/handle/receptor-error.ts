@@ -2,11 +2,11 @@ import { WhizbangError } from '../../errors.js';
 import type { Receptor } from '../../receptors/index.js';
 import type { ItemOutcome } from '../streams/processor-options.js';
 
-/** Why a message was not handled, with the receptor whose retry policy decides what comes next. */
+/** Reason why a message was not handled, with the receptor whose retry policy decides what follows. */
 export class ReceptorError<Tx> {
   readonly receptor: Receptor<Tx>;
   readonly cause: unknown;
-  /** Trying again cannot help. */
+  /** Whether a retry cannot help. */
   readonly isFinal: boolean;
 
   constructor(receptor: Receptor<Tx>, cause: unknown, isFinal: boolean) {

@@ -2,25 +2,31 @@ import { countInterruption, doneReceptors } from '../../coordinator/index.js';
 import { type ConnectionPool, type Queryable, withPooledClient } from '../../database/index.js';
 import type { MessageId } from '../../message.js';
 
-/** What PostgreSQL knows of a message beyond its row: who has handled it, and how often it was interrupted. */
+/** Records of a message beside its row: which receptors have handled it, and how often it was interrupted. */
 export class ReceptorRecords {
   readonly #pool: ConnectionPool;
   readonly #schema: string;
   readonly #answerMs: number;
 
-  /** The schema is quoted. A look-up by key takes no time: over a connection that died without a word, no answer ever comes. */
+  /**
+   * The schema is quoted. `answerMs` limits each look-up by key, which takes no time: a connection that died
+   * silently never answers.
+   */
   constructor(pool: ConnectionPool, schema: string, answerMs: number) {
     this.#pool = pool;
     this.#schema = schema;
     this.#answerMs = answerMs;
   }
 
-  /** The receptors that need not run again. */
+  /** Returns the names of the receptors that need not run again. */
   done(messageId: MessageId): Promise<readonly string[]> {
     return this.#ask((db) => doneReceptors(db, this.#schema, messageId));
   }
 
-  /** Whoever had it before died or stalled, and may have been running it. Gives how often that has happened. */
+  /**
+   * Counts an interruption: the previous lease holder died or stalled, and may have been running the message.
+   * Returns how often that has happened.
+   */
   countInterruption(messageId: MessageId): Promise<number> {
     return this.#ask((db) => countInterruption(db, this.#schema, messageId));
   }

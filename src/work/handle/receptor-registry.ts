@@ -19,12 +19,12 @@ export class ReceptorRegistry<Tx> {
     return this.#byType.get(type) ?? [];
   }
 
-  /** What this instance may claim. */
+  /** Returns the handler names that this instance may claim. */
   handlerNames(): readonly string[] {
     return [...this.#byType.keys(), unreadable];
   }
 
-  /** Where this service wants its messages from: its own name, for commands, and the topics of all its receptors' events. */
+  /** Returns the addresses to subscribe to: the service's name (for commands) and the topics of events. */
   addresses(service: string): readonly string[] {
     const topics = [...this.#byType.values()]
       .flat()

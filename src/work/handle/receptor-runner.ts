@@ -1,11 +1,12 @@
-// Runs the receptors of an inbox message, or of several in one transaction, and says what became of each.
-// In: inbox items whose leases this instance holds. Out: an outcome, or nothing to report because the handler's own
-// transaction has completed the message. Called by the consumer worker, one message of a stream at a time.
-// A transactional receptor's writes, the messages it sends and the completion commit together; the completion is fenced, so
-// a lease that was lost rolls all of it back.
+// Runs the receptors of an inbox message, or of several in one transaction, and returns the outcome of each.
+// In: inbox items whose leases this instance holds. Out: an outcome, or nothing to report because the
+// handler's own transaction has completed the message. Called by the consumer worker, one message of a stream
+// at a time. A transactional receptor's writes, the messages it sends and the completion commit together. The
+// completion is fenced, so a lost lease rolls all of it back.
 //
-// The steps: which receptors there are, what other runs have left behind, then for each that is missing: its message is read
-// and checked, its task is run (task-runner.ts), and what was thrown becomes an outcome (failed-runs.ts).
+// The steps: find the receptors, then read what other runs have recorded. For each receptor that has not run
+// yet: read and check the message, run the task (task-runner.ts), turn an error into an outcome
+// (failed-runs.ts).
 import type { WorkCoordinator } from '../../coordinator/index.js';
 import type { Origin, OutboxWriter } from '../../dispatch/index.js';
 import { WhizbangError } from '../../errors.js';
@@ -33,15 +34,15 @@ interface ReceptorRunnerOptions<Tx> {
   readonly records: ReceptorRecords;
   readonly policies: RetryPolicies<Tx>;
   readonly transaction: RunWatched<Tx>;
-  /** Whose messages the receptors send. */
+  /** Origin of the messages that the receptors send. */
   readonly origin: Origin;
-  /** Stores what is sent in a transaction, as a plain insert would. */
+  /** Stores the messages that are sent in a transaction, as a plain insert would. */
   readonly outbox: OutboxWriter;
   readonly queue: (unit: WorkUnit) => QueuedUnit;
   readonly logger: Logger;
 }
 
-/** What other runs have left behind. */
+/** Records that other runs of the message have left. */
 interface Past {
   readonly interruptions: number;
   readonly done: readonly string[];
@@ -73,7 +74,7 @@ export class ReceptorRunner<Tx> {
     this.#groups = new GroupRunner<Tx>({ registry, tasks, failedRuns, sharing, logger });
   }
 
-  /** Messages whose own transaction is about to complete them: a renewal may find them gone, which is no loss. */
+  /** Messages that their own transaction is about to complete. If a renewal misses one, it is not lost. */
   get settling(): ReadonlySet<MessageId> {
     return this.#tasks.settling;
   }
@@ -99,7 +100,7 @@ export class ReceptorRunner<Tx> {
       try {
         envelope = await readFor(item, receptor, isOneOfSeveral);
       } catch (error) {
-        // A payload that does not fit its schema will not fit it next time.
+        // A retry cannot make a payload match its schema.
         return failed(receptor, error, error instanceof WhizbangError && error.code === 'INVALID_MESSAGE');
       }
       const isLast = i === missing.length - 1;
@@ -113,12 +114,15 @@ export class ReceptorRunner<Tx> {
     return this.#options.registry.receptorsFor(destination).some(({ transactional }) => transactional);
   }
 
-  /** Whether it may be handled with others, in one transaction. */
+  /** Returns whether it may be handled with others in one transaction. */
   mayShare(item: WorkItem): boolean {
     return this.#groups.mayShare(item);
   }
 
-  /** Handles them, as many as `next` gives, in one transaction. Undefined of one: nothing was done, and it is to be run by itself. */
+  /**
+   * Handles the first message and those that `next` returns in one transaction. An undefined outcome means
+   * that nothing was done and the message is to be run by itself.
+   */
   runTogether(
     first: StartedItem<WorkItem>,
     next: () => StartedItem<WorkItem> | undefined,

@@ -1,6 +1,7 @@
-// One transaction in which messages are handled, one after the other, and completed: usually one, several where many wait.
-// In: the first, and who brings the next. Out: all their effects, the messages they sent and their completions, or nothing.
-// Called by the receptor runner. It never says what becomes of a message that was not handled.
+// One transaction that handles and completes messages in turn: usually one, or several where many wait.
+// In: the first, and a function that brings the next. Out: all their effects, the messages they sent and
+// their completions, or nothing. Called by the task runner and the group runner. It never decides the outcome
+// of a message that was not handled.
 
 import { noRoom, spoilTransaction, type WorkCoordinator } from '../../coordinator/index.js';
 import type { Queryable } from '../../database/index.js';
@@ -17,7 +18,7 @@ interface ReceptorTransactionOptions<Tx> {
   readonly transaction: RunWatched<Tx>;
   /** Messages whose own transaction is about to complete them. */
   readonly settling: Set<MessageId>;
-  /** Stores what was sent, in this transaction. */
+  /** Stores the messages that were sent, in this transaction. */
   readonly outbox: OutboxWriter;
   handle(task: Task<Tx>, tx: Tx, signal: AbortSignal): Promise<readonly NewOutboxMessage[]>;
   readonly onStep: (step: string, item: WorkItem) => void;
@@ -28,14 +29,14 @@ type Watched = Parameters<Parameters<RunWatched<unknown>>[0]>[1];
 export class ReceptorTransaction<Tx> {
   readonly #options: ReceptorTransactionOptions<Tx>;
   readonly #tasks: Task<Tx>[] = [];
-  /** When one of them is aborted, all are: they share their fate. */
+  /** Aborts the transaction when one of its tasks is aborted: they are committed or rolled back together. */
   readonly #abort = new AbortController();
   readonly #onAbort = () =>
     this.#abort.abort(this.#tasks.find(({ signal }) => signal.aborted)?.signal.reason);
   #begunAt: number | undefined;
-  /** All is done but the commit. */
+  /** Whether everything is done except the commit. */
   isSettled = false;
-  /** Whose leases PostgreSQL said were lost. */
+  /** Messages whose leases PostgreSQL reported as lost. */
   lost: readonly MessageId[] = [];
 
   constructor(options: ReceptorTransactionOptions<Tx>) {
@@ -46,19 +47,19 @@ export class ReceptorTransaction<Tx> {
     return this.#begunAt !== undefined;
   }
 
-  /** For how long it has been open. */
+  /** Time since it was begun. Zero: it has not begun. */
   get openMs(): number {
     return this.#begunAt === undefined ? 0 : performance.now() - this.#begunAt;
   }
 
-  /** Resolves when it is committed. `next` brings another one, as long as it is worth it. */
+  /** Resolves when it is committed. `next` returns another task, or undefined when no more shall join. */
   async run(first: Task<Tx>, next: () => Promise<Task<Tx> | undefined>): Promise<void> {
     const { transaction, settling } = this.#options;
     let thrown: { readonly error: unknown } | undefined;
     this.#join(first);
     try {
       await transaction(async (tx, watched) => {
-        this.isSettled = false; // whoever begins a transaction may begin another when it failed
+        this.isSettled = false; // a library may retry a failed transaction with a second one
         this.#begunAt = performance.now();
         try {
           await this.#work(tx, watched, next);
@@ -69,7 +70,7 @@ export class ReceptorTransaction<Tx> {
           throw error;
         }
       }, this.#abort.signal);
-      // A `transaction` that keeps errors to itself must not make the message pass for handled.
+      // If `transaction` swallows errors, the message must not count as handled.
       if (!this.isSettled) throw thrown === undefined ? notBegun() : thrown.error;
       this.#step('committed');
     } finally {
@@ -86,13 +87,14 @@ export class ReceptorTransaction<Tx> {
     for (let i = 0; ; i++) {
       const task = this.#tasks[i] ?? this.#join(await next());
       if (task === undefined) break;
-      // What the next one sends comes behind it, whichever way it sends. Plainly, so that nobody waits for a lock of this transaction.
+      // Stored now, so that messages of the next task follow these, whichever way it sends them. A plain
+      // insert, so that nothing waits for a lock of this transaction.
       if (messages.length > 0) await this.#options.outbox.store(messages, tx);
       onStep('begun', task.item);
       messages = await this.#options.handle(task, tx, watched.signal);
       onStep('handled', task.item);
     }
-    // The fence would let us through if we had lost the message and got it again meanwhile.
+    // The fence does not detect a lease that was lost and then leased to this instance again.
     for (const { signal } of this.#tasks) if (isLeaseLost(signal.reason)) throw signal.reason;
     watched.refuseGivenUp();
     for (const { item } of this.#tasks) settling.add(item.messageId);
@@ -114,14 +116,14 @@ export class ReceptorTransaction<Tx> {
     for (const { item } of this.#tasks) this.#options.onStep(step, item);
   }
 
-  /** In the handlers' transaction, as its last statement: it locks the rows of their streams until the commit. */
+  /** Completes the messages, as the last statement: it locks the rows of their streams until the commit. */
   async #settle(unit: WorkUnit, db: Queryable): Promise<void> {
     const request = { ...unit, ...noRoom };
     const { leaseLost } = await this.#options.coordinator.processWorkBatch(request, db);
     const [lost] = leaseLost;
     if (lost === undefined) return;
     this.lost = leaseLost.map(({ messageId }) => messageId);
-    // So that it cannot be committed, whatever is made of the error below.
+    // The transaction cannot be committed now, even if the error below is swallowed.
     await spoilTransaction(db);
     throw new WhizbangError('LEASE_LOST', {
       message: `The lease on message ${lost.messageId} was lost while it was handled.`,

@@ -9,11 +9,11 @@ interface Handling<Tx> {
   readonly tx: Tx | undefined;
   readonly attempt: number;
   readonly signal: AbortSignal;
-  /** Takes what the handler sends, and what it returns when that is messages. */
+  /** Takes the messages that the handler sends or returns. */
   readonly dispatcher: Dispatcher;
 }
 
-/** Runs a receptor's handler once, with its context. Gives what it returned. */
+/** Runs a receptor's handler once, with its context. Returns what the handler returned. */
 export async function runHandler<Tx>(receptor: Receptor<Tx>, handling: Handling<Tx>): Promise<unknown> {
   const { dispatcher, envelope, tx, attempt } = handling;
   const underWay = new Set<Promise<unknown>>();
@@ -26,7 +26,8 @@ export async function runHandler<Tx>(receptor: Receptor<Tx>, handling: Handling<
       return send().finally(() => underWay.delete(sending));
     };
     sending = run();
-    sending.catch(() => {}); // who throws does not wait for it, and then it must not end the process
+    // A handler that throws does not await it. An unhandled rejection must not end the process.
+    sending.catch(() => {});
     underWay.add(sending);
     return sending;
   };
@@ -44,7 +45,7 @@ export async function runHandler<Tx>(receptor: Receptor<Tx>, handling: Handling<
       };
       const returned = await receptor.handle(envelope.payload, context);
       if (receptor.definition.resultSchema === undefined) await sendReturned(dispatcher, returned);
-      await Promise.all(underWay); // what the handler has not awaited is sent with the rest, or fails it
+      await Promise.all(underWay); // sends that the handler has not awaited are included, or fail it
       return returned;
     });
   } finally {
@@ -52,7 +53,7 @@ export async function runHandler<Tx>(receptor: Receptor<Tx>, handling: Handling<
   }
 }
 
-/** Messages that a handler returned are sent on: commands to their receiver, events to everyone interested. */
+/** Sends the messages that a handler returned: commands to their receiver, events to all subscribers. */
 async function sendReturned(dispatcher: Dispatcher, returned: unknown): Promise<void> {
   for (const message of Array.isArray(returned) ? (returned as unknown[]) : [returned]) {
     if (!isMessageToSend(message)) continue;
@@ -61,7 +62,7 @@ async function sendReturned(dispatcher: Dispatcher, returned: unknown): Promise<
   }
 }
 
-/** It would be taken and never sent. */
+/** Error for a send after the handler has ended: the message would be accepted and never sent. */
 function overError({ name }: Receptor<never>): WhizbangError {
   return new WhizbangError('DISPOSED', {
     message: `The receptor ${name} is over, and its messages are on their way: nothing can be sent with them now.`,

@@ -1,16 +1,16 @@
 // Which messages may be handled with others in one transaction.
-// In: a message and its receptors, how long receptors take, groups that came to nothing. Out: yes or no.
-// Asked by the receptor runner. What shares a transaction waits for its company and fails with it, so only those do that
-// are quick and have given no trouble.
+// In: a message and its receptors, how long receptors take, groups that were rolled back. Out: yes or no.
+// Called by the group runner and the task runner. Messages that share a transaction wait for each other and
+// fail together, so only quick messages without a failure or an interruption share one.
 import { WorkBatchFlags, type WorkItem } from '../../message.js';
 import type { Receptor } from '../../receptors/index.js';
 
-/** A commit takes a few milliseconds: who takes longer gains little by sharing one, and keeps the others waiting. */
+/** Limit for sharing. A commit takes a few milliseconds: a slower receptor gains little and delays others. */
 const quickMs = 10;
-/** So slowly a receptor's average follows: a single run that was slow, the very first perhaps, changes little. */
+/** Weight of one run in the average of its receptor: a single slow run, such as the first, changes little. */
 const weight = 1 / 8;
 const slowestMs = 4 * quickMs;
-/** So many times as long as a group took that came to nothing, its receptors run alone: it costs a twentieth at most. */
+/** After a rollback, the receptors of a group run alone 20 times as long as it took: it costs 5 % at most. */
 const aloneTimes = 20;
 const longestAloneMs = 60_000;
 
@@ -36,7 +36,7 @@ export class Sharing<Tx> {
     pace.averageMs += (Math.min(milliseconds, slowestMs) - pace.averageMs) * weight;
   }
 
-  /** A transaction that these shared has come to nothing after so long. */
+  /** Notes that a transaction shared by these receptors was rolled back after this time. */
   failed(receptors: Iterable<Receptor<Tx>>, milliseconds: number): void {
     const aloneUntil = performance.now() + Math.min(milliseconds * aloneTimes, longestAloneMs);
     for (const receptor of receptors) this.#paceOf(receptor).aloneUntil = aloneUntil;

@@ -1,6 +1,6 @@
 // Runs one task: the receptor with its message, in a transaction of its own or without one.
-// In: a task. Out: nothing, when all that is to be said about it was said or queued; else an outcome.
-// Called by the receptor runner; the transactions that it makes, also by what runs several as one.
+// In: a task. Out: nothing, if its report is committed or queued; else an outcome.
+// Called by the receptor runner. The group runner also uses the transactions that it makes.
 import type { WorkCoordinator } from '../../coordinator/index.js';
 import { CollectedMessages, continuing, type Origin, type OutboxWriter } from '../../dispatch/index.js';
 import type { Logger } from '../../logger.js';
@@ -18,9 +18,9 @@ import { reportOf, type Task } from './task.js';
 interface TaskRunnerOptions<Tx> {
   readonly coordinator: WorkCoordinator;
   readonly transaction: RunWatched<Tx>;
-  /** Whose messages the receptors send. */
+  /** Origin of the messages that the receptors send. */
   readonly origin: Origin;
-  /** Stores what is sent in a transaction, as a plain insert would. */
+  /** Stores the messages that are sent in a transaction, as a plain insert would. */
   readonly outbox: OutboxWriter;
   readonly queue: (unit: WorkUnit) => QueuedUnit;
   readonly failedRuns: FailedRuns<Tx>;
@@ -30,7 +30,7 @@ interface TaskRunnerOptions<Tx> {
 
 export class TaskRunner<Tx> {
   readonly #options: TaskRunnerOptions<Tx>;
-  /** Messages whose own transaction is about to complete them: a renewal may find them gone, which is no loss. */
+  /** Messages that their own transaction is about to complete. If a renewal misses one, it is not lost. */
   readonly settling = new Set<MessageId>();
 
   constructor(options: TaskRunnerOptions<Tx>) {
@@ -41,7 +41,7 @@ export class TaskRunner<Tx> {
     return task.receptor.transactional ? this.#runInTransaction(task) : this.#runWithout(task);
   }
 
-  /** A transaction in which tasks are run and completed. */
+  /** Makes a transaction in which tasks are run and completed. */
   transaction(): ReceptorTransaction<Tx> {
     const { coordinator, transaction, outbox } = this.#options;
     return new ReceptorTransaction<Tx>({
@@ -74,10 +74,10 @@ export class TaskRunner<Tx> {
       const messages = await this.#handle(task, undefined, signal);
       this.#step('handled', item);
       if (isLeaseLost(signal.reason)) return { kind: 'forgotten' };
-      // One that comes late is refused, and then what was sent must not leave either: whoever has the message now sends it.
+      // A late report is refused, and its messages must not leave either: the new lease holder sends them.
       const sent = messages.map((message) => ({ ...message, onlyWith }));
       const { carried } = this.#options.queue(reportOf([task], sent));
-      // A message that PostgreSQL refuses, for its version say, is a failure of the handler that sent it.
+      // A message that PostgreSQL refuses, for example for its version, is a failure of its handler.
       if (messages.length > 0) await carried;
       return undefined;
     } catch (error) {

@@ -1,4 +1,4 @@
-// A task: one receptor and the message that it is to handle; what it is made from, and what is reported of it.
+// A task: one receptor and the message that it is to handle; how it is read, and the report on it.
 import { MessageProcessingStatus, type NewOutboxMessage, type WorkItem } from '../../message.js';
 import { type Envelope, readEnvelope } from '../../messages/index.js';
 import type { Receptor } from '../../receptors/index.js';
@@ -9,13 +9,13 @@ export interface Task<Tx> {
   readonly item: WorkItem;
   readonly envelope: Envelope;
   readonly receptor: Receptor<Tx>;
-  /** Of the receptors that its type has. */
+  /** Whether it is the last receptor of the message that has to run. */
   readonly isLast: boolean;
   readonly isOneOfSeveral: boolean;
   readonly signal: AbortSignal;
 }
 
-/** With several receptors each gets a payload of its own: what one changes in it must not reach the next. */
+/** Reads the message. Each of several receptors gets its own payload, so that its changes reach no other. */
 export function readFor<Tx>(
   item: WorkItem,
   { definition }: Receptor<Tx>,
@@ -28,7 +28,7 @@ export function readFor<Tx>(
 export const handled =
   MessageProcessingStatus.ReceptorProcessed | MessageProcessingStatus.PerspectiveProcessed;
 
-/** What is to be said of messages that were handled, with the messages that came of it. */
+/** Builds the report on messages that were handled, with the messages that their receptors sent. */
 export function reportOf<Tx>(
   tasks: readonly Task<Tx>[],
   newOutboxMessages: readonly NewOutboxMessage[],

@@ -1,5 +1,6 @@
-// The leases of what the lanes hold: renewed while they are ours, dropped when they ran out all the same.
-// In: the lanes. Out: renewals, which ride on the next call; what is lost. Called by the loop; it never makes a call.
+// The leases of what the lanes hold: renewed while this instance holds them, dropped when they have expired.
+// In: the lanes. Out: renewals, which ride on the next call; lost leases. Called by the loop; it never makes
+// a call.
 import type { Logger } from '../../logger.js';
 import type { MessageId, WorkBatch } from '../../message.js';
 import type { WorkCoordinatorStrategy } from '../../strategies/index.js';
@@ -15,9 +16,9 @@ interface HeldLeasesOptions {
 
 /** A renewal that was queued. */
 interface Renewal {
-  /** The call was committed; these it refused. */
+  /** Called when the call was committed, with the leases that it refused. */
   done(leaseLost: WorkBatch['leaseLost']): void;
-  /** The call failed. */
+  /** Called when the call failed. */
   withdraw(): void;
 }
 
@@ -45,12 +46,12 @@ export class HeldLeases {
     return this.#options.lanes.reduce((count, lane) => count + lane.heldCount, 0);
   }
 
-  /** When the next renewal is due. */
+  /** Time at which the next renewal is due. */
   get renewalAt(): number {
     return this.count > 0 ? this.#renewedAt + this.#options.renewSeconds * 1000 : Number.POSITIVE_INFINITY;
   }
 
-  /** For a call that is made now. */
+  /** Queues the renewals that are due, for a call that is made now. */
   queueRenewal(now: number): Renewal | undefined {
     if (now < this.renewalAt) return undefined;
     const { strategy, lanes, renewSeconds } = this.#options;
@@ -74,7 +75,10 @@ export class HeldLeases {
     };
   }
 
-  /** The process was stopped, its event loop blocked or the database away for so long that others may have these. */
+  /**
+   * Drops expired leases: the process was stopped, its event loop was blocked or the database could not be
+   * reached for so long that other instances may hold the messages.
+   */
   dropExpired(): void {
     const { lanes, logger } = this.#options;
     for (const lane of lanes) {
@@ -92,7 +96,7 @@ export class HeldLeases {
   }
 }
 
-/** A stream that is just being settled is left for next time, unless its lease is getting old. */
+/** Ids to renew. A stream that is being settled waits for the next time, unless its lease is old. */
 function dueForRenewal(lane: Lane, renewSeconds: number): Set<MessageId> {
   const urgent = new Set(lane.leases.dueForRenewal(renewSeconds * 1.5));
   const due = new Set(lane.leases.dueForRenewal(renewSeconds / 2));

@@ -1,18 +1,20 @@
-// Which leases are in memory, and until when they are surely ours.
-// In: ids with the moment at which the call that leased or renewed them was sent. Out: what may still be started,
-// what has to be given up, what is to be renewed. Called by the worker loop; it never talks to the database.
+// Which leases are in memory, and until when this instance surely holds them.
+// In: ids with the time at which the call that leased or renewed them was sent. Out: what may still be
+// started, what has to be given up, what is to be renewed. Called by the worker loop; it never talks to the
+// database.
 //
-// A lease is counted from when its call was sent: the database starts counting later, so what is safe here is safe
-// there. Only the monotonic clock is read; a clock that is set back or forward changes nothing. It does not advance
-// while the whole machine is suspended: then the fence in the database holds, as it always does in the end.
+// A lease is counted from the time its call was sent. The database starts counting later, so what is safe
+// here is safe there. Only the monotonic clock is read, so setting the system clock changes nothing. It does
+// not advance while the whole machine is suspended: then the fence in the database protects the message, as
+// always.
 import { WhizbangError } from '../../errors.js';
 
 interface LeaseClockOptions {
-  /** As passed to the database. */
+  /** Length of a lease, as passed to the database. */
   readonly leaseSeconds: number;
-  /** So long before its end a lease no longer counts as surely ours. */
+  /** Time before the end of a lease from which it no longer counts as surely held. */
   readonly marginSeconds: number;
-  /** Milliseconds of a clock that only goes forward. Default: `performance.now`. */
+  /** Returns the milliseconds of a monotonic clock. Default: `performance.now`. */
   readonly now?: (() => number) | undefined;
 }
 
@@ -20,7 +22,7 @@ export class LeaseClock {
   readonly #safeForMs: number;
   readonly #now: () => number;
   readonly #sentAtMs = new Map<string, number>();
-  /** No lease is older than this, so that the questions of a busy loop rarely look at each lease. */
+  /** Lower bound of the times in `#sentAtMs`, so that a busy loop rarely looks at each lease. */
   #noneBeforeMs = Number.POSITIVE_INFINITY;
 
   constructor(options: LeaseClockOptions) {
@@ -39,12 +41,12 @@ export class LeaseClock {
     return this.#sentAtMs.size;
   }
 
-  /** Leased by a call sent at that time. */
+  /** Adds leases of a call sent at that time. */
   hold(ids: Iterable<string>, callSentAtMs: number): void {
     for (const id of ids) this.#set(id, callSentAtMs);
   }
 
-  /** Renewed by a call sent at that time. What was dropped while the call was under way stays dropped. */
+  /** Extends leases renewed by a call sent at that time. Those dropped in the meantime stay dropped. */
   renewed(ids: Iterable<string>, callSentAtMs: number): void {
     for (const id of ids) if (this.#sentAtMs.has(id)) this.#set(id, callSentAtMs);
   }
@@ -54,18 +56,18 @@ export class LeaseClock {
     if (this.#sentAtMs.size === 0) this.#noneBeforeMs = Number.POSITIVE_INFINITY;
   }
 
-  /** May it be started now? */
+  /** Returns whether the message may be started now. */
   isSafe(id: string): boolean {
     const sentAtMs = this.#sentAtMs.get(id);
     return sentAtMs !== undefined && this.#now() - sentAtMs < this.#safeForMs;
   }
 
-  /** No longer surely ours: to be given up. They stay here until they are dropped. */
+  /** Returns the leases that are not surely held and have to be given up. They stay until `drop`. */
   expired(): string[] {
     return this.#olderThan(this.#safeForMs);
   }
 
-  /** Surely ours, and not renewed for so long. */
+  /** Returns the leases that are surely held and were not renewed for this time. */
   dueForRenewal(everySeconds: number): string[] {
     const now = this.#now();
     return this.#olderThan(everySeconds * 1000, now).filter(
@@ -74,7 +76,7 @@ export class LeaseClock {
   }
 
   #set(id: string, sentAtMs: number): void {
-    // Answers may be looked at out of turn: an older one takes nothing back.
+    // Answers may be processed out of order: an older one does not shorten a lease.
     const latest = Math.max(sentAtMs, this.#sentAtMs.get(id) ?? sentAtMs);
     this.#sentAtMs.set(id, latest);
     this.#noneBeforeMs = Math.min(this.#noneBeforeMs, latest);

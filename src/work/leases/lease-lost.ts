@@ -1,7 +1,7 @@
 import { WhizbangError } from '../../errors.js';
 import type { WorkItem } from '../../message.js';
 
-/** Whether this is the end of a lease: of an error, or of the reason of an aborted signal. */
+/** Whether an error, or the reason of an aborted signal, is a lost lease. */
 export const isLeaseLost = (error: unknown): boolean =>
   error instanceof WhizbangError && error.code === 'LEASE_LOST';
 

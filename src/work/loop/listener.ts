@@ -6,20 +6,25 @@ import { answerWithin } from '../../time-limits.js';
 interface ListenerOptions {
   /** Opens a connection straight to PostgreSQL: LISTEN does not pass pgbouncer in transaction mode. */
   readonly connect: () => Promise<ListenClient>;
-  /** Quoted. */
+  /** Name of the schema, quoted. */
   readonly schema: string;
-  /** There is something to look for. */
+  /** Called when there may be something to claim. */
   readonly onWake: () => void;
-  /** Something was stored, and another one keeps the watch. */
+  /** Called when something was stored while another session keeps the watch. */
   readonly onHint: () => void;
   readonly logger: Logger;
 }
 
 /**
- * `awake`: it has not asked to sleep since it was woken or connected. `asleep`: we keep the watch: whatever is committed from now
- * on notifies us. `covered`: another one keeps it, and wakes us when it has its hands full. `passed`: ours are full, and another
- * one keeps it or was told. `busy`: a transaction is open that has stored something and will not notify. `deaf`: there is no
- * connection to hear with.
+ * State of this session. The session that keeps the watch holds a lock, and is notified of everything that is
+ * stored.
+ *
+ * - `awake`: it has not asked to sleep since it was woken or connected.
+ * - `asleep`: it keeps the watch. Everything that is committed from now on notifies it.
+ * - `covered`: another session keeps the watch, and notifies this one when it cannot begin more at once.
+ * - `passed`: this one cannot begin more at once. Another session keeps the watch or was notified to take it.
+ * - `busy`: no session sleeps, because a transaction is open that has stored something and will not notify.
+ * - `deaf`: there is no connection that could receive notifications.
  */
 type Sleep = 'awake' | AskedToSleep | 'deaf';
 
@@ -28,12 +33,12 @@ const firstReconnectMs = 100;
 const longestReconnectMs = 10_000;
 
 /**
- * Hears that something was stored. Notifications are sent only while somebody sleeps, so a worker has to fall
- * asleep before its last look, not after it: what is committed before that look is seen by it, what is committed
- * after notifies. The lock that says so belongs to the session and dies with it.
+ * Receives notifications that something was stored. They are sent only while a session sleeps, so a worker
+ * has to fall asleep before its last look, not after it. That look finds what was committed before it; what
+ * is committed later notifies. The lock that marks the sleep belongs to the session and ends with it.
  *
- * All who listen hear every notification. An empty one is for who keeps the watch, one with the number of a session for that
- * session, `all` for all.
+ * All listening sessions receive every notification. An empty payload is for the session that keeps the
+ * watch, the number of a session is for that session, and `all` is for all sessions.
  */
 export class Listener {
   readonly #options: ListenerOptions;
@@ -41,9 +46,9 @@ export class Listener {
   #closed = false;
   #pid = '';
   #sleep: Sleep = 'awake';
-  /** Since we last rested. */
+  /** Whether a notification has come since the last rest. */
   #wasWoken = false;
-  /** How often somebody called for us, or we let go of the watch. */
+  /** Number of times that another session notified this one, or that this one released the watch. */
   #turns = 0;
   #wasLost = false;
   #reconnectMs = firstReconnectMs;
@@ -57,7 +62,7 @@ export class Listener {
     return this.#sleep;
   }
 
-  /** The first connection. A failure is logged and tried again in the background: polling goes on meanwhile. */
+  /** Connects and listens. A failure is logged and retried in the background; polling goes on meanwhile. */
   async open(): Promise<void> {
     const { connect, schema, logger } = this.#options;
     let client: ListenClient | undefined;
@@ -78,8 +83,8 @@ export class Listener {
       this.#sleep = 'awake';
       this.#options.onWake();
     } catch (error) {
-      await client?.end().catch(() => {}); // a borrowed one would never come back to its pool
-      // Once per outage: it is tried for as long as it lasts.
+      await client?.end().catch(() => {}); // a borrowed client would never return to its pool
+      // Logged once per outage: the attempts go on for as long as it lasts.
       if (!this.#wasLost)
         logger.warn({ error: messageOf(error) }, 'LISTEN is not possible; polling until it is');
       this.#wasLost = true;
@@ -93,7 +98,10 @@ export class Listener {
     client.on('notification', ({ payload = '' }) => this.#hear(client, payload));
   }
 
-  /** `isAble`: what is stored now could be begun at once. If not, the watch goes to one that is able, if such a one sleeps. */
+  /**
+   * Asks for notifications. `isAble`: a message that is stored now could be begun at once. If it is false,
+   * the watch is passed to another sleeping session, if there is one.
+   */
   async fallAsleep(isAble: boolean): Promise<void> {
     const client = this.#client;
     if (client === undefined) {
@@ -103,7 +111,7 @@ export class Listener {
     const turnsBefore = this.#turns;
     try {
       const sleep = await inTime(fallAsleep(client, this.#options.schema, isAble));
-      // The watch was passed to us in the meantime, or let go of, and nobody keeps it.
+      // Meanwhile the watch was passed to this session, or released, so no session keeps it.
       const isOutdated = this.#turns > turnsBefore && sleep !== 'passed';
       this.#sleep = isOutdated ? 'busy' : sleep;
     } catch {
@@ -112,12 +120,12 @@ export class Listener {
     }
   }
 
-  /** There is nothing left to look for. */
+  /** Notes that the loop has nothing left to look for. */
   rest(): void {
     this.#wasWoken = false;
   }
 
-  /** Writers need not notify us any more. */
+  /** Ends the sleep: writers need not notify this session any more. */
   wakeUp(): void {
     const client = this.#client;
     const keptWatch = this.#keepsWatch;
@@ -131,7 +139,7 @@ export class Listener {
     this.#closed = true;
     clearTimeout(this.#timer);
     const client = this.#client;
-    if (this.#keepsWatch) await this.fallAsleep(false); // somebody else takes over
+    if (this.#keepsWatch) await this.fallAsleep(false); // another session takes the watch
     this.#client = undefined;
     await client?.end().catch(() => {});
   }
@@ -146,8 +154,9 @@ export class Listener {
     if (isForUs && !this.#keepsWatch) this.#turns++;
     if (payload === '' && !this.#keepsWatch) this.#options.onHint();
     if (!isForUs && !(payload === '' && this.#keepsWatch)) return;
-    // The first one finds us resting: we stay asleep, which saves two statements and a look. A second one finds us
-    // awake: there is more to come, and nobody needs to tell us before we next fall asleep.
+    // The first notification comes while the loop rests. The session stays asleep, which saves two statements
+    // and a look. A second one comes while the loop works: more will follow, so notifications are not needed
+    // until the session next falls asleep.
     if (this.#wasWoken || !this.#keepsWatch) this.wakeUp();
     this.#wasWoken = true;
     this.#options.onWake();
@@ -174,8 +183,8 @@ export class Listener {
 }
 
 /**
- * These take no time. A connection that has fallen silent would keep the loop waiting, and with it the polling, which is
- * to help out.
+ * Limits the wait for statements that take no time. A connection that no longer answers would block the loop,
+ * and with it the polling, which is the fallback.
  */
 function inTime<T>(answer: Promise<T>): Promise<T> {
   return answerWithin(answerMs, answer);

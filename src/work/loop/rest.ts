@@ -1,6 +1,7 @@
 // How a loop rests that has nothing to do: asleep, covered, pausing or polling.
-// In: what it is told by the listener and by the loop. Out: the end of a rest, and whether there may be something to claim.
-// Called by the loop. It never claims, and never keeps the loop from what is due.
+// In: notifications of the listener and of the loop. Out: the end of a rest, and whether there may be
+// something to claim.
+// Called by the loop. It never claims, and never delays what is due.
 import type { Lane } from '../lane.js';
 import type { Listener } from './listener.js';
 import type { Signal } from './signal.js';
@@ -9,35 +10,39 @@ export interface RestOptions {
   readonly listener: Listener | undefined;
   readonly lanes: readonly Pick<Lane, 'spare' | 'wantsMore'>[];
   readonly pollIntervalMs: number;
-  /** Set by whoever has something to do for the loop. */
+  /** Set when there is something for the loop to do. */
   readonly signal: Signal;
-  /** Until the loop has something to do by itself. */
+  /** Returns the time until a renewal or a retry of the loop is due. */
   readonly msUntilDue: () => number;
 }
 
-/** Pauses between two tries to fall asleep, when somebody has a transaction open that has stored something. */
+/**
+ * Longest pause between two attempts to fall asleep while a transaction is open that has stored something.
+ */
 const longestBusyPauseMs = 50;
-/** Woken so often in a row without finding anything: what is stored now cannot be had, so it can wait a little. */
+/**
+ * Wakes in a row that may find nothing. After these, what is stored cannot be claimed now, so it can wait.
+ */
 const vainWakesAllowed = 2;
 const longestVainPauseMs = 16;
-/** So long whoever keeps the watch has time to see to what was stored, before others look. */
+/** Time for the session that keeps the watch to claim what was stored, before others look. */
 const hintMs = 100;
 const firstPollMs = 100;
 
 export class Rest {
   readonly #options: RestOptions;
-  /** It fell asleep when everything that may come could be begun at once. */
+  /** Whether, when it fell asleep, a new message could have been begun at once. */
   #wasAble = true;
-  /** Since the last look. */
+  /** Whether it was notified since the last look. */
   #wasNotified = false;
-  /** Since it fell asleep. */
+  /** Whether it was notified since it fell asleep. */
   #wasTold = false;
   #vainWakes = 0;
   #vainPauseMs = 0;
   #busyPauseMs = 0;
   #pollIsDue = false;
   #hintTimer: NodeJS.Timeout | undefined;
-  /** Grows to the poll interval while nothing happens: what somebody had locked at the last look is soon looked at again. */
+  /** Grows to the poll interval while nothing happens; low at first, for what was locked at the last look. */
   #pollMs = firstPollMs;
 
   constructor(options: RestOptions) {
@@ -50,7 +55,10 @@ export class Rest {
     this.#pollMs = firstPollMs;
   }
 
-  /** Something was stored, and another one keeps the watch. It may be stuck: a look soon, but not for every message. */
+  /**
+   * Plans a look soon, but not for every message: something was stored, and the other session that keeps the
+   * watch may be stuck.
+   */
   hinted(): void {
     this.#hintTimer ??= setTimeout(
       () => {
@@ -62,7 +70,9 @@ export class Rest {
     ).unref();
   }
 
-  /** The loop looks. If it was notified, then in vain until something is handed out. */
+  /**
+   * Notes that the loop looks. A look after a notification counts as fruitless until something is handed out.
+   */
   looks(): void {
     if (!this.#wasNotified) return;
     this.#wasNotified = false;
@@ -70,7 +80,7 @@ export class Rest {
     if (tooMany > 0) this.#vainPauseMs = Math.min(2 ** (tooMany - 1), longestVainPauseMs);
   }
 
-  /** Something was handed out. */
+  /** Notes that something was handed out. */
   found(): void {
     this.#vainWakes = 0;
     this.#vainPauseMs = 0;
@@ -78,8 +88,8 @@ export class Rest {
   }
 
   /**
-   * Falls asleep, for the loop to look once more; else waits to be woken, for what is due, or for the next poll. Returns
-   * whether there may be something in any lane.
+   * Falls asleep, after which the loop looks once more. If it sleeps already, it waits until it is woken,
+   * something is due, or the next poll. Returns whether there may be something in any lane.
    */
   async untilWoken(): Promise<boolean> {
     const { listener, lanes, pollIntervalMs } = this.#options;
@@ -96,7 +106,8 @@ export class Rest {
     this.#pollIsDue = false;
     this.#pollMs = Math.min(this.#pollMs * 2, pollIntervalMs);
     if (isFull) return false;
-    // Whoever covered us may be gone. The poll is the look after falling asleep, so that it is one call and not two.
+    // The session with the watch may be gone. The poll is also the look after falling asleep: one call, not
+    // two.
     if (listener !== undefined) await this.#fallAsleep(listener, isAble);
     return true;
   }
@@ -110,7 +121,7 @@ export class Rest {
     if (sleep === 'awake' || sleep === 'busy') return !isFull;
     if (sleep === 'passed') return isAble;
     if (isAble) return !this.#wasAble;
-    // Another one may be able by now: it tries again to pass the watch on, when something was stored.
+    // Another session may be able by now: when something was stored, it tries again to pass the watch.
     return this.#wasAble || this.#wasTold;
   }
 
@@ -122,11 +133,11 @@ export class Rest {
     this.#wasAble = isAble;
     this.#busyPauseMs =
       sleep === 'busy' ? Math.min(Math.max(this.#busyPauseMs * 2, 1), longestBusyPauseMs) : 0;
-    // Asleep all the time: there is nothing that it was not told of. Passed: that one looks.
+    // If it was asleep before, it was notified of all. If the watch was passed, the other one looks.
     return !(sleep === 'deaf' || sleep === 'passed' || (sleep === 'asleep' && before === 'asleep'));
   }
 
-  /** Nobody notifies us meanwhile; what happens here ends it. */
+  /** Pauses without notifications. Only what happens in this instance ends the pause early. */
   async #pauseAfterVainWakes(listener: Listener): Promise<false> {
     const ms = this.#vainPauseMs;
     this.#vainPauseMs = 0;
@@ -135,7 +146,7 @@ export class Rest {
     return false;
   }
 
-  /** Returns whether it ended before the time. */
+  /** Waits for the signal or for what is due. Returns whether it ended before the timeout. */
   async #wait(timeoutMs: number): Promise<boolean> {
     const ms = Math.max(Math.min(timeoutMs, this.#options.msUntilDue()), 1);
     return (await this.#options.signal.wait(ms)) || ms < timeoutMs;

@@ -1,4 +1,4 @@
-/** Something one waiter waits for and anybody may set. Set while nobody waits, it is kept for the next one. */
+/** A flag that one waiter waits for. If nothing waits when it is set, the next wait returns at once. */
 export class Signal {
   #isSet = false;
   #wake: (() => void) | undefined;
@@ -8,7 +8,7 @@ export class Signal {
     this.#wake?.();
   }
 
-  /** Resolves when it is set, or the time is up; it is not set any more then. Returns whether it was set. */
+  /** Waits until it is set or the time is up, and clears it. Returns whether it was set. */
   async wait(timeoutMs: number): Promise<boolean> {
     if (!this.#isSet) {
       await new Promise<void>((resolve) => {

@@ -5,20 +5,23 @@ import type { WorkLoop } from './work-loop.js';
 const noRoom: RoomNow = { outbox: 0, inbox: 0, spareOutbox: 0, spareInbox: 0 };
 
 /**
- * Where work comes in, with the answers of all calls, also of those that senders make. Shut until the instance has
- * subscribed: what it sends to itself would find nobody. A sender that never starts takes no work.
+ * Entry for the work in the answers of all calls, also of those that senders make. It is closed until the
+ * instance has subscribed: before that, a message that the instance sends to itself has no receiver. A sender
+ * that never starts takes no work.
  */
 export class WorkGate {
   #loop: Pick<WorkLoop, 'room' | 'take'> | undefined;
   #continuesAbove: () => number = () => Number.POSITIVE_INFINITY;
 
-  /** `continuesAbove`: with how much room new messages may come behind those that are held. */
+  /**
+   * Opens the gate. `continuesAbove`: the room from which new messages may come behind those that are held.
+   */
   open(loop: Pick<WorkLoop, 'room' | 'take'>, continuesAbove: () => number): void {
     this.#loop = loop;
     this.#continuesAbove = continuesAbove;
   }
 
-  /** How much this instance can take now. */
+  /** Returns how much this instance can take now. */
   room(): RoomNow {
     return this.#loop === undefined
       ? noRoom

@@ -1,7 +1,8 @@
-// The loop under both workers: say what is done, ask for what there is room for, hand it to the lanes, rest.
-// In: outcomes that the lanes queue, wake-ups. Out: flushes of one strategy, one at a time; items to the lanes.
-// Called by the composition root. It never runs a handler, never talks to a broker, and never gives up: when the
-// database is away it tries again, for ever, and what has to be said stays queued.
+// The loop under both workers: report outcomes, claim what there is room for, hand it to the lanes, rest.
+// In: outcomes that the lanes queue, wake-ups. Out: flushes of one strategy, one at a time; items to the
+// lanes.
+// Called by the composition root. It never runs a handler, never talks to a broker, and never gives up: while
+// the database cannot be reached it retries without limit, and the reports stay queued.
 
 import { outageFacts } from '../../describe-error.js';
 import { WhizbangError } from '../../errors.js';
@@ -21,10 +22,10 @@ interface WorkLoopOptions {
   readonly pollIntervalMs: number;
   readonly renewSeconds: number;
   readonly logger: Logger;
-  /** The database answers, or has stopped to. */
+  /** Called when the database answers again, or no longer answers. */
   readonly onReachable: (isReachable: boolean) => void;
   readonly onLeaseLost: (source: Lane['source'], messageIds: readonly string[]) => void;
-  /** Nothing is held and nothing was found; or there is work again. */
+  /** Called when nothing is held and nothing was found, and when there is work again. */
   readonly onIdle: (isIdle: boolean) => void;
 }
 
@@ -38,7 +39,7 @@ export class WorkLoop {
   readonly #rest: Rest;
   readonly #leases: HeldLeases;
   #reportsWait = false;
-  /** The lanes in which something may be there to claim. */
+  /** Lanes that may have something to claim. */
   readonly #mayFind = new Set<Lane['source']>(sources);
   #stopping = false;
   #isIdle = false;
@@ -62,14 +63,17 @@ export class WorkLoop {
     this.#ended = this.#run();
   }
 
-  /** Has this said to PostgreSQL with the next call, which is made at once. */
+  /** Queues a unit for the next call, which is made at once. */
   queue(unit: WorkUnit): QueuedUnit {
     const queued = this.#options.strategy.queue(unit);
     this.report();
     return queued;
   }
 
-  /** The same, when nobody waits for it. After the last call there is nothing to say: what was held is free, or soon will be. */
+  /**
+   * Queues a unit whose result nothing waits for. After the last call it does nothing: the leases are free by
+   * then, or will soon expire.
+   */
   tell(unit: WorkUnit): void {
     try {
       this.queue(unit);
@@ -78,31 +82,33 @@ export class WorkLoop {
     }
   }
 
-  /** A report was queued: it rides on the next call, which is made at once. */
+  /** Notifies the loop that a report was queued: it rides on the next call, which is made at once. */
   report(): void {
     this.#reportsWait = true;
-    this.#lookIn(sources); // what waited behind it in its stream may be due now
+    this.#lookIn(sources); // the messages behind it in its stream may be due now
     this.#signal.set();
   }
 
-  /** Something was inserted, or there is room again in a lane whose streams may go on. */
+  /**
+   * Wakes the loop: something was inserted, or a lane has room again and its streams may have more messages.
+   */
   wake(lanes: readonly Lane['source'][] = sources): void {
     this.#lookIn(lanes);
     this.#signal.set();
   }
 
-  /** Something was stored, or may have been. */
+  /** Wakes the loop because PostgreSQL has notified it: something was stored, or may have been. */
   notified(): void {
     this.#rest.notified();
     this.wake();
   }
 
-  /** Something was stored, and another one keeps the watch. */
+  /** Notes that something was stored while another session keeps the watch. */
   hinted(): void {
     this.#rest.hinted();
   }
 
-  /** Something becomes due after this time: a retry that this instance has reported. */
+  /** Wakes the loop after this time, when a retry becomes due that this instance has reported. */
   wakeIn(seconds: number): void {
     const at = performance.now() + seconds * 1000 + 5;
     if (at >= this.#nextDueAt) return;
@@ -110,7 +116,7 @@ export class WorkLoop {
     this.#signal.set();
   }
 
-  /** Asked when a call is put together, also when a sender makes it. */
+  /** Returns the room of both lanes. Called when a call is built, also when a sender makes it. */
   room(): { outbox: number; inbox: number; spareOutbox: number; spareInbox: number } {
     const [outbox, inbox] = sources.map((source) =>
       this.#options.lanes.find((lane) => lane.source === source),
@@ -119,10 +125,10 @@ export class WorkLoop {
     return { ...this.#asked, spareOutbox: outbox?.spare() ?? 0, spareInbox: inbox?.spare() ?? 0 };
   }
 
-  /** What a call of this instance has handed out or refused; also calls that a sender made. */
+  /** Takes what a call of this instance has handed out or refused, also when a sender made the call. */
   take(batch: WorkBatch, sentAt: number): void {
     for (const lane of this.#options.lanes) {
-      // First what is lost: one answer may take a message away and hand it out again.
+      // Lost leases come first: one answer may report a message as lost and hand it out again.
       const lost = batch.leaseLost.filter(({ source }) => source === lane.source);
       const ids = lost.length === 0 ? [] : lane.forget(lost.map(({ messageId }) => messageId));
       if (ids.length > 0) this.#options.onLeaseLost(lane.source, ids);
@@ -143,7 +149,7 @@ export class WorkLoop {
     this.#handedOut += count;
     this.#rest.found();
     this.#nowIdle(false);
-    // As much as was asked for: there may be more.
+    // The call found as much as was asked for, so there may be more.
     if (count >= this.#asked[source]) this.#lookIn([source]);
   }
 
@@ -178,7 +184,7 @@ export class WorkLoop {
 
   async #call(now: number): Promise<void> {
     const { strategy, logger } = this.#options;
-    this.#leases.dropExpired(); // before anything of it could be handed out to us again
+    this.#leases.dropExpired(); // before a call can hand out the same messages to this instance again
     const renewal = this.#leases.queueRenewal(now);
     const handedOutBefore = this.#handedOut;
     const looks = this.#claimIsDue();
@@ -211,7 +217,7 @@ export class WorkLoop {
     if (this.#backoffMs === 0) return;
     this.#backoffMs = 0;
     const seconds = Math.round((performance.now() - this.#awaySince) / 100) / 10;
-    // As loud as the outage: who has read of that waits for this.
+    // At the same level as the outage: a reader of that warning needs to see its end.
     this.#options.logger.warn({ seconds }, 'PostgreSQL answers again');
     this.#options.onReachable(true);
   }
@@ -220,7 +226,7 @@ export class WorkLoop {
     for (const lane of lanes) this.#mayFind.add(lane);
   }
 
-  /** Until a renewal, or a retry that was reported. */
+  /** Returns the time until the next renewal or the next reported retry. */
   #msUntilDue(): number {
     return Math.min(this.#leases.renewalAt, this.#nextDueAt) - performance.now();
   }

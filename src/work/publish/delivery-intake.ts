@@ -1,7 +1,7 @@
-// From the transport into the inbox: what is delivered is stored in the order in which it came, many at a time, and
-// acknowledged when its call was committed, never before.
+// Stores deliveries of the transport in the inbox, in the order in which they arrive, many at a time. A
+// delivery is acknowledged after its call was committed, never before.
 // In: deliveries. Out: new inbox messages that ride on the loop's calls. Called by the transport.
-// Memory is bounded by the transport's prefetch: what is not stored is not acknowledged.
+// The transport's prefetch bounds the memory, because a delivery that is not stored is not acknowledged.
 import { setTimeout as pause } from 'node:timers/promises';
 import { describeError } from '../../describe-error.js';
 import { WhizbangError } from '../../errors.js';
@@ -37,12 +37,12 @@ export class DeliveryIntake {
     this.#underWay.add(stored);
   }
 
-  /** Waits until everything that was delivered is stored and acknowledged. */
+  /** Resolves when all deliveries are stored and acknowledged, or rejected. */
   async whenIdle(): Promise<void> {
     while (this.#underWay.size > 0) await Promise.all(this.#underWay);
   }
 
-  /** There is no time left: what no call has taken goes back to the transport. */
+  /** Gives back to the transport what no call has taken, because there is no time left. */
   abandon(): void {
     for (const unit of this.#waiting.values()) unit.withdraw();
   }
@@ -64,7 +64,7 @@ export class DeliveryIntake {
       const asUnreadable = storeUnreadable((error as Error).message, bytes);
       const failed = await this.#carry(delivery, asUnreadable).catch((again: unknown) => ({ again }));
       if (failed !== undefined) {
-        await pause(refusedPauseMs); // it comes again at once
+        await pause(refusedPauseMs); // the transport delivers it again at once
         await delivery.reject().catch(() => {});
         return;
       }
@@ -84,7 +84,7 @@ export class DeliveryIntake {
     await unit.carried;
   }
 
-  /** Another instance, of a newer version, may have a receptor for it: it waits in the inbox until one asks. */
+  /** Logs a type without a receptor, once. Its messages wait in the inbox: a newer instance may have one. */
   #warnOfUnknown(type: string): void {
     const { hasReceptor, logger } = this.#options;
     if (type === unreadable || hasReceptor(type) || this.#unknownTypes.has(type)) return;
@@ -99,7 +99,10 @@ function newMessage(content: Delivery['content']): NewInboxMessage {
   return { messageId, handlerName: type, eventType: type, eventData: payload, metadata, scope, streamId };
 }
 
-/** Whatever PostgreSQL refused this very message for, a trigger's exception say: it would come again for ever. */
+/**
+ * Whether PostgreSQL refused this very message, for example by an exception of a trigger. The transport would
+ * deliver it again without end.
+ */
 function blamesTheMessage(error: unknown): boolean {
   return !(error instanceof WhizbangError && error.code === 'DISPOSED');
 }

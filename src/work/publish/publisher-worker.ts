@@ -1,6 +1,6 @@
-// The outbox side: what is claimed goes to the transport in batches, one batch at a time, in the order of its streams.
-// In: outbox items. Out: sends, and reports of what became of them.
-// Called by the loop. It never reports as published what the transport has not taken for good.
+// The outbox side: claimed messages go to the transport, one batch at a time, in the order of their streams.
+// In: outbox items. Out: sends, and reports of their outcomes.
+// Called by the loop. It never reports a message as published before the transport has confirmed it.
 import { setTimeout as pause } from 'node:timers/promises';
 import { outageFacts } from '../../describe-error.js';
 import type { Logger } from '../../logger.js';
@@ -18,15 +18,15 @@ import type { LeaseClock } from '../leases/lease-clock.js';
 interface PublisherWorkerOptions {
   readonly connection: TransportConnection;
   readonly leases: LeaseClock;
-  /** How many items it holds at most. */
+  /** Largest number of items that it holds. */
   readonly capacity: number;
   readonly batchSize: number;
-  /** What to report for a message that the transport refused. */
+  /** Returns the report for a message that the transport refused. */
   readonly failureOf: (item: WorkItem, error: unknown, isFinal: boolean) => MessageFailure;
   readonly report: (unit: WorkUnit) => void;
-  /** The lane has room again. */
+  /** Called when the lane has room again. */
   readonly onRoom: () => void;
-  /** The transport can be reached, or has stopped to be. */
+  /** Called when the transport can be reached again, or can no longer be reached. */
   readonly onReachable: (isReachable: boolean) => void;
   readonly logger: Logger;
 }
@@ -37,14 +37,14 @@ const longestWaitMs = 1_000;
 export class PublisherWorker implements Lane {
   readonly source = 'outbox';
   readonly #options: PublisherWorkerOptions;
-  /** In the order of their streams; what is being sent is in `#sending`. */
+  /** Items that wait, in the order of their streams. Those that are being sent are in `#sending`. */
   #waiting: WorkItem[] = [];
   #sending = new Map<MessageId, WorkItem>();
   #taking = true;
   #isPumping = false;
   #pumping: Promise<void> = Promise.resolve();
   readonly #stop = new AbortController();
-  /** Ends waiting for a transport that is away. */
+  /** Ends the wait for a transport that cannot be reached. */
   readonly #stopWaiting = new AbortController();
 
   constructor(options: PublisherWorkerOptions) {
@@ -59,19 +59,21 @@ export class PublisherWorker implements Lane {
     return this.#taking ? Math.max(this.#options.capacity - this.heldCount, 0) : 0;
   }
 
-  /** What is claimed while a batch is being sent goes with the next one, which is at once. */
+  /** Counts the places in the next batch: it is sent at once after the current one. */
   spare(): number {
     return Math.min(this.room(), Math.max(this.#options.batchSize - this.#waiting.length, 0));
   }
 
-  /** Not before half of it is empty: a full batch costs the database as little as a small one. */
+  /**
+   * Returns true when half of the capacity is free: a full batch costs the database as little as a small one.
+   */
   wantsMore(): boolean {
     return this.room() >= Math.ceil(this.#options.capacity / 2);
   }
 
   add(items: readonly WorkItem[]): void {
     if (!this.#taking) {
-      this.#release(items); // its call was under way when we stopped
+      this.#release(items); // their call was under way when this worker stopped
       return;
     }
     this.#waiting.push(...items);
@@ -93,8 +95,9 @@ export class PublisherWorker implements Lane {
   }
 
   /**
-   * What is being sent is not called back: its report will be refused. It is not sent a second time. What waits behind
-   * one of these in its stream goes back: whoever has the stream now sends it after them.
+   * Drops items whose leases are lost. An item that is being sent is not cancelled: its report will be
+   * refused, and it is not sent a second time. Items that wait behind a lost one in its stream are given
+   * back: the new lease holder of the stream sends them after it.
    */
   forget(messageIds: readonly MessageId[]): readonly MessageId[] {
     const lost = new Set(messageIds);
@@ -136,7 +139,7 @@ export class PublisherWorker implements Lane {
       this.#sending.clear();
       if (this.wantsMore()) this.#options.onRoom();
     }
-    // In the same turn as the look at what waits: what is added a moment later has to find that nobody pumps.
+    // In the same turn as the check of `#waiting`: an `add` that follows has to see that no pump runs.
     this.#isPumping = false;
   }
 
@@ -155,7 +158,7 @@ export class PublisherWorker implements Lane {
           logger.warn(outageFacts(error), 'The transport cannot be reached; what is to be sent waits');
           onReachable(false);
         }
-        // Kept, with its leases renewed, and sent again as it is: nobody may overtake it meanwhile.
+        // The batch is kept, with its leases renewed, and sent again unchanged, so that nothing overtakes it.
         await untilReady(connection, this.#stopWaiting.signal, waitMs);
         if (!this.#taking) {
           this.#release([...this.#sending.values()]);
@@ -165,7 +168,7 @@ export class PublisherWorker implements Lane {
     }
   }
 
-  /** Behind one whose lease may have ended nothing of its stream is sent: it would overtake it. */
+  /** Returns the items that may be sent: none of a stream behind one whose lease may have ended. */
   #takeSafe(): readonly WorkItem[] {
     const stopped = new Set<string>();
     const safe: WorkItem[] = [];
@@ -236,7 +239,9 @@ function toTransportMessage(item: WorkItem): TransportMessage {
   };
 }
 
-/** A transport that says at once that it is ready, and then fails again, must not be asked in a tight loop. */
+/**
+ * Pauses before it asks: a transport that reports ready at once and fails again must not cause a tight loop.
+ */
 async function untilReady(
   connection: TransportConnection,
   signal: AbortSignal,

@@ -3,10 +3,10 @@ import { streamIdOf } from '../../messages/index.js';
 import { FinalError } from '../../receptors/index.js';
 import type { Delivery, UnreadableContent } from '../../transports/index.js';
 
-/** The handler's name of what arrived and could not be read. Every instance has it; it makes a dead letter of it. */
+/** Handler name of an unreadable delivery. Every instance has this handler; it makes a dead letter of it. */
 export const unreadable = '(unreadable)';
 
-/** Under an id made of its bytes: the same delivery twice is stored once. */
+/** Makes an inbox message whose id is derived from the bytes, so that a repeated delivery is stored once. */
 export function storeUnreadable(reason: string, bytes: Uint8Array): NewInboxMessage {
   const base64 = Buffer.from(bytes).toString('base64');
   return {
@@ -20,7 +20,10 @@ export function storeUnreadable(reason: string, bytes: Uint8Array): NewInboxMess
 export const isUnreadable = (content: Delivery['content']): content is UnreadableContent =>
   'unreadable' in content;
 
-/** Bytes that are no message will not become one. A type without a receptor may get one with the next deployment. */
+/**
+ * Returns the error of a message without a receptor. It is final for unreadable bytes, but not for an unknown
+ * type: the next deployment may have a receptor for it.
+ */
 export function unreadableError(item: WorkItem): Error {
   if (item.destination !== unreadable) return new Error(`There is no receptor for ${item.eventType} here.`);
   const { reason } = item.eventData as { reason?: string };

@@ -1,9 +1,10 @@
-/** As long as this it should take to handle what is held: then a call brings much, and nothing waits long behind others. */
+/** Time to handle what is held: then a call brings many messages, and none waits long behind others. */
 const windowMs = 200;
 
 /**
- * How many messages an instance holds at most: as many as it handles in a moment, between the two bounds. What is handled quickly comes in
- * large portions, which cost less each; of what takes long, little waits here while other instances could run it.
+ * Largest number of messages that an instance holds: as many as it handles within `windowMs`, between two
+ * bounds. Quick messages come in large batches, which cost less per message. Few slow messages wait here
+ * while other instances could run them.
  */
 export class Capacity {
   readonly #least: number;

@@ -1,22 +1,23 @@
 // What is held in memory, in which order, and which stream is next.
-// In: items as they were handed out. Out: one at a time of each stream, streams in turn; or several, for whoever runs them one
-// after the other. Called by the OrderedStreamProcessor, which runs them; nothing here runs anything.
-// Everything costs the same however much is held: only what is dropped is gone through.
+// In: items as they were handed out. Out: one at a time of each stream, streams in turn; or several, for a
+// run that handles them one after the other. Called by the OrderedStreamProcessor, which runs them; nothing
+// here runs anything.
+// The cost does not depend on how much is held: only items that are dropped are iterated over.
 import type { MessageId, StreamId } from '../../message.js';
 import { LinkedQueue, type QueueNode } from './linked-queue.js';
 
-/** What an OrderedStreamProcessor runs: a message and its stream. */
+/** Item that an OrderedStreamProcessor runs: a message and its stream. */
 export interface OrderedItem {
   readonly messageId: MessageId;
   readonly streamId: StreamId | null;
 }
 
-/** An item in memory: in the queue of its stream while it has a node there, else running. */
+/** An item in memory. It is queued in its stream while it has a node, else it runs. */
 export interface Held<Item> {
   item: Item;
   readonly stream: HeldStream<Item>;
   node: QueueNode<Held<Item>> | undefined;
-  /** It was run with others, and that came to nothing: now it is run by itself. */
+  /** Whether it is to be run by itself, because a run with others was rolled back. */
   isAlone: boolean;
 }
 
@@ -25,20 +26,22 @@ interface HeldStream<Item> {
   readonly key: string;
   readonly siblings: Map<string, HeldStream<Item>>;
   readonly queue: LinkedQueue<Held<Item>>;
-  /** What of it runs: by one run, so one after the other. */
+  /** Number of its items that run. They belong to one run, so they run one after the other. */
   runningCount: number;
-  /** Its place in the line of those that could start, while it has one. */
+  /** Place in the line of the streams that could start, while it has one. */
   place: QueueNode<HeldStream<Item>> | undefined;
 }
 
-/** In the line, for one that may join others. */
+/** Largest number of streams in the line that are checked for an item that may join others. */
 const mostLookedAt = 32;
 
 export class HeldStreams<Item extends OrderedItem> {
   readonly #held = new Map<MessageId, Held<Item>>();
   readonly #streams = new Map<StreamId, HeldStream<Item>>();
   readonly #loners = new Map<MessageId, HeldStream<Item>>();
-  /** After each message a stream goes to the end, so a deep one keeps no other waiting. */
+  /**
+   * Streams that could start. After each message its stream goes to the end, so a long one delays no other.
+   */
   readonly #line = new LinkedQueue<HeldStream<Item>>();
   #queuedCount = 0;
 
@@ -46,7 +49,7 @@ export class HeldStreams<Item extends OrderedItem> {
     return this.#held.size;
   }
 
-  /** What does not run. */
+  /** Number of items that are held and do not run. */
   get queuedCount(): number {
     return this.#queuedCount;
   }
@@ -63,7 +66,7 @@ export class HeldStreams<Item extends OrderedItem> {
     return this.#held.get(messageId);
   }
 
-  /** Not to be called for an id that is held. */
+  /** Queues an item. Must not be called for an id that is held. */
   add(item: Item): Held<Item> {
     const stream = this.#streamOf(item);
     const held: Held<Item> = { item, stream, node: undefined, isAlone: false };
@@ -74,15 +77,16 @@ export class HeldStreams<Item extends OrderedItem> {
     return held;
   }
 
-  /** The next to run. Its stream is taken until `free`. */
+  /** Returns the next item to run. Its stream is occupied until `free`. */
   next(): Held<Item> | undefined {
     const stream = this.#line.first?.value;
     return stream && this.#take(stream);
   }
 
   /**
-   * One that may be run behind these, by whoever runs them: of a stream whose turn it would be, so that a deep one keeps no other
-   * waiting; or else the next of one of theirs. Only so many streams are looked at.
+   * Returns an item that may join the run of this group. Streams in the line come first, so that a long
+   * stream delays no other; then the next item of a stream of the group. At most `mostLookedAt` streams of
+   * the line are checked.
    */
   nextBehind(group: readonly Held<Item>[], mayJoin: (held: Held<Item>) => boolean): Held<Item> | undefined {
     let place = this.#line.first;
@@ -97,13 +101,16 @@ export class HeldStreams<Item extends OrderedItem> {
     return undefined;
   }
 
-  /** The run of this one has returned. When nothing of its stream runs any more, the stream goes to the end of the line. */
+  /**
+   * Notes that the run of this item has returned. When no item of its stream runs, the stream goes to the end
+   * of the line.
+   */
   free({ stream }: Held<Item>): void {
     stream.runningCount--;
     this.#place(stream);
   }
 
-  /** They run no more, and go to where they were: in front of their streams, which are the next in the line. */
+  /** Puts items that no longer run back in front of their streams, and these in front of the line. */
   putBack(group: readonly Held<Item>[]): void {
     for (const held of [...group].reverse()) {
       const { stream } = held;
@@ -119,22 +126,22 @@ export class HeldStreams<Item extends OrderedItem> {
     return this.#held.get(held.item.messageId) === held;
   }
 
-  /** A running one is not held any more. Its stream stays taken until `free`. */
+  /** Drops a running item. Its stream stays occupied until `free`. */
   drop({ item }: Held<Item>): void {
     this.#held.delete(item.messageId);
   }
 
-  /** Takes a queued one out, with everything behind it: nothing may overtake it. */
+  /** Removes a queued item and everything behind it in its stream, because nothing may overtake it. */
   dropFrom(held: Held<Item>): Held<Item>[] {
     return held.node ? this.#cut(held.stream, held.node) : [];
   }
 
-  /** Takes out everything that is queued in the stream of this one. */
+  /** Removes everything that is queued in the stream of this item. */
   dropQueuedOf({ stream }: Held<Item>): Held<Item>[] {
     return stream.queue.first ? this.#cut(stream, stream.queue.first) : [];
   }
 
-  /** Takes out everything that is queued, stream by stream. */
+  /** Removes everything that is queued, stream by stream. */
   dropAllQueued(): Held<Item>[] {
     const streams = [...this.#streams.values(), ...this.#loners.values()];
     return streams.flatMap(({ queue }) => (queue.first ? this.dropFrom(queue.first.value) : []));
@@ -162,7 +169,7 @@ export class HeldStreams<Item extends OrderedItem> {
     return stream;
   }
 
-  /** Its first runs now, so the stream leaves the line. */
+  /** Takes the first item of a stream to run it. The stream leaves the line. */
   #take(stream: HeldStream<Item>): Held<Item> | undefined {
     const held = stream.queue.shift();
     if (!held) return undefined;
@@ -173,7 +180,7 @@ export class HeldStreams<Item extends OrderedItem> {
     return held;
   }
 
-  /** Puts a stream where it belongs now: in the line, out of it, or, with nothing left, away. */
+  /** Adds a stream to the line or removes it from the line, and deletes a stream that has nothing left. */
   #place(stream: HeldStream<Item>, where: 'first' | 'last' = 'last'): void {
     const hasWork = !stream.queue.isEmpty;
     const isFree = stream.runningCount === 0;

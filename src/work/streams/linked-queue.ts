@@ -1,6 +1,6 @@
-// A first-in-first-out line from which anything can also step out of the middle, all in constant time.
-// Why not an array: shift() moves the rest. Why not a Map or Set: finding the first of one that is emptied from
-// the front walks over the holes, which is quadratic for 100 000 entries.
+// A first-in-first-out queue from which nodes can also be removed in the middle, all in constant time. Why
+// not an array: shift() moves the rest. Why not a Map or Set: when it is emptied from the front, finding its
+// first entry walks over the holes, which is quadratic for 100 000 entries.
 
 export interface QueueNode<T> {
   value: T;
@@ -28,7 +28,7 @@ export class LinkedQueue<T> {
     return node;
   }
 
-  /** In front of all others. */
+  /** Adds a value in front of all others. */
   unshift(value: T): QueueNode<T> {
     const node: QueueNode<T> = { value, before: undefined, behind: this.#first };
     if (this.#first) this.#first.before = node;
@@ -43,7 +43,7 @@ export class LinkedQueue<T> {
     return node?.value;
   }
 
-  /** Takes out everything from this node to the end, and returns it in order. */
+  /** Removes everything from this node to the end, and returns it in order. */
   cutFrom(node: QueueNode<T>): T[] {
     const values: T[] = [];
     for (let next: QueueNode<T> | undefined = node; next; next = next.behind) values.push(next.value);
@@ -51,7 +51,7 @@ export class LinkedQueue<T> {
     return values;
   }
 
-  /** Takes out everything from one node to another behind it, or the same one. */
+  /** Removes everything from one node to another behind it, or the same one. */
   cut(from: QueueNode<T>, to: QueueNode<T>): void {
     if (from.before) from.before.behind = to.behind;
     else this.#first = to.behind;

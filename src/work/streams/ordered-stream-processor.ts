@@ -1,9 +1,10 @@
-// Runs what was handed out: one message at a time within a stream, in order; streams side by side, up to a limit.
+// Runs what was handed out: one message at a time within a stream, in order; streams side by side, up to a
+// limit.
 // In: items in the order in which the database gave them. Out: one outcome for each of them, to be reported.
-// Where more waits than can run at once, and whoever made it says how, several are run as one.
-// Called by the consumer worker. It never talks to the database, never retries, and never runs a message behind one
-// of its stream that did not succeed: that, and all that waits behind it, goes back to the database, which hands it
-// out again in order.
+// Where more waits than can run at once, and the option `together` is set, several are run as one.
+// Called by the consumer worker. It never talks to the database, never retries, and never runs a message
+// behind one of its stream that did not succeed: the failed message, and all that wait behind it, go back to
+// the database, which hands them out again in order.
 import type { MessageId } from '../../message.js';
 import { orderedStreamProcessorOptions, resolveOptions } from '../../options.js';
 import { handedOutAgain, leaseLost } from '../leases/lease-lost.js';
@@ -38,7 +39,7 @@ export class OrderedStreamProcessor<Item extends OrderedItem> {
     this.#notices = new OutcomeNotices({ onOutcome, onError });
   }
 
-  /** What is leased to us and in memory: queued or running, without what was forgotten. */
+  /** Items in memory that are leased to this instance: queued or running, without forgotten ones. */
   get held(): readonly Item[] {
     return this.#streams.items();
   }
@@ -51,18 +52,18 @@ export class OrderedStreamProcessor<Item extends OrderedItem> {
     return this.#streams.size;
   }
 
-  /** How many runs have not returned, also of items that were forgotten. */
+  /** Number of runs that have not returned, also of items that were forgotten. */
   get runningCount(): number {
     return this.#runCount;
   }
 
-  /** Items of one stream are run in the order in which they are added. */
+  /** Adds items. Those of one stream are run in the order in which they are added. */
   add(items: Iterable<Item>): void {
     for (const item of items) this.#take(item, undefined);
     this.#soon(() => this.#advance());
   }
 
-  /** Adds, and resolves when all these have their outcome. On abort those of them that were not started are given back. */
+  /** Adds items; resolves when all have an outcome. On abort, those that were not started are given back. */
   async process(items: readonly Item[], signal?: AbortSignal): Promise<void> {
     await new Promise<void>((resolve) => {
       const cancel = () => this.#releaseBatch(items, batch);
@@ -80,13 +81,15 @@ export class OrderedStreamProcessor<Item extends OrderedItem> {
   }
 
   /**
-   * Leases are lost. What runs is aborted, and whatever it returns is not looked at; nothing new of its stream starts
-   * before it has returned. What is queued is dropped, with all that waits behind it. Their outcome, `forgotten`,
-   * comes at once, so that it cannot be taken for that of a copy handed out later. Returns their ids.
+   * Drops items whose leases are lost. A running item is aborted, and its result is ignored; nothing new of
+   * its stream starts before its run has returned. A queued item is dropped with all that wait behind it.
+   * Their outcome, `forgotten`, is reported at once, so that it cannot be mistaken for that of a copy handed
+   * out later. Returns their ids.
    *
-   * What waits behind a running one and is not named itself is released instead: a renewal that crosses the commit of
-   * the run's own transaction is told "lost" for a message that is done, and then the rest is still ours to give back.
-   * A queued one cannot have been settled by us: somebody else has its stream.
+   * Items that wait behind a running one and are not in `messageIds` are released instead: a renewal that
+   * crosses the commit of the run's own transaction returns "lost" for a message that is done, and this
+   * instance still holds the rest. A queued item cannot have been settled here, so another instance has its
+   * stream.
    */
   forget(messageIds: Iterable<MessageId>): MessageId[] {
     const named = Array.from(new Set(messageIds), (id) => this.#streams.get(id)).filter(
@@ -104,13 +107,13 @@ export class OrderedStreamProcessor<Item extends OrderedItem> {
     return [...interrupted, ...dropped].map(({ item }) => item.messageId);
   }
 
-  /** Gives back everything that was not started. What runs goes on. */
+  /** Gives back everything that was not started. Items that run go on. */
   releaseQueued(): void {
     this.#notices.conclude(this.#streams.dropAllQueued(), released);
     this.#advance();
   }
 
-  /** Aborts the signal of everything that runs. What becomes of it is still for `run` to say. */
+  /** Aborts the signal of everything that runs. `run` still decides the outcome. */
   abortRunning(reason: unknown): void {
     this.#runs.abortAll(reason);
   }
@@ -133,11 +136,12 @@ export class OrderedStreamProcessor<Item extends OrderedItem> {
   }
 
   /**
-   * A message is handed out again while we still hold it: its lease ended unnoticed, nobody else has it now, and the
-   * new lease is ours too. So a report of the copy that we hold will be accepted, and to run both would do everything
-   * twice. A queued copy is replaced where it stands, for the new one knows the stages that somebody may have done in
-   * between. Beside a running one the new copy is dropped. (A running copy that was forgotten is not held: nothing
-   * will be reported for it, so the new copy is queued behind it as any other.) Returns whether the new one is used.
+   * Handles a message that is handed out again while it is still held here. Its lease ended unnoticed, no
+   * other instance has it now, and the new lease belongs to this instance too. So a report of the held copy
+   * will be accepted, and running both would do everything twice. A queued copy is replaced in its place,
+   * because the new one has the stages that another instance may have completed meanwhile. If the held copy
+   * runs, the new one is dropped. (A running copy that was forgotten is not held: nothing will be reported
+   * for it, so the new copy is queued behind it as any other.) Returns whether the new copy is used.
    */
   #meetAgain(known: Held<Item>, item: Item): boolean {
     const isQueued = !this.#runs.has(known);
@@ -158,7 +162,7 @@ export class OrderedStreamProcessor<Item extends OrderedItem> {
     this.#advance();
   }
 
-  /** Tells first and starts then, in a loop and not by recursion, however deep inside a callback it was called. */
+  /** Reports outcomes, then starts items. It loops and does not recurse, even if a callback calls it. */
   #advance(): void {
     if (this.#isAdvancing) return;
     this.#isAdvancing = true;
@@ -183,7 +187,7 @@ export class OrderedStreamProcessor<Item extends OrderedItem> {
     return true;
   }
 
-  /** So many that all who may run at once have the same to do. Where no more waits than can run, each is by itself. */
+  /** Returns a group size that gives all runs equal work. It is 1 where no more wait than can run. */
   #groupSize(): number {
     return Math.min(this.#together?.most ?? 1, Math.ceil(this.#streams.queuedCount / this.#limit));
   }
@@ -192,7 +196,10 @@ export class OrderedStreamProcessor<Item extends OrderedItem> {
     return !held.isAlone && this.#together?.mayJoin(held.item) === true;
   }
 
-  /** One run has returned. What has no outcome is run by itself: next, unless one before it in its stream did not succeed. */
+  /**
+   * Ends a run that has returned. An item without an outcome is run by itself: next, unless an item before it
+   * in its stream did not succeed.
+   */
   #returned(group: readonly Held<Item>[], outcomes: readonly (ItemOutcome | undefined)[]): void {
     this.#runCount--;
     const again: Held<Item>[] = [];
@@ -207,7 +214,7 @@ export class OrderedStreamProcessor<Item extends OrderedItem> {
     this.#advance();
   }
 
-  /** Returns whether its stream goes on. */
+  /** Ends one item with its outcome. Returns whether its stream goes on. */
   #end(held: Held<Item>, outcome: ItemOutcome): boolean {
     const goesOn = outcome.kind === 'completed' || outcome.kind === 'settled';
     const isHeld = this.#streams.isHeld(held);

@@ -1,11 +1,12 @@
-// Tells what became of items, each once and in order, and whoever waits for a batch when all of it was told.
-// In: outcomes and errors, as they come about. Out: calls of the callbacks, when `tell` says so: never in the middle of a change.
-// Called by the OrderedStreamProcessor. What a callback throws stops nothing.
+// Reports the outcome of each item once and in order, and ends the wait for a batch when all were reported.
+// In: outcomes and errors, as they occur. Out: calls of the callbacks, only inside `tell`: never in the
+// middle of a change.
+// Called by the OrderedStreamProcessor. An error of a callback stops nothing.
 import { consoleLogger } from '../../logger.js';
 import type { Held, OrderedItem } from './held-streams.js';
 import type { ItemOutcome } from './processor-options.js';
 
-/** What one call of `process` waits for. */
+/** Items that one call of `process` waits for. */
 export interface Batch {
   left: number;
   readonly done: () => void;
@@ -57,7 +58,7 @@ export class OutcomeNotices<Item extends OrderedItem> {
   }
 
   tell(): void {
-    // Callbacks may add to the list while it is gone through.
+    // Callbacks may add to the list during this loop.
     for (const { item, tell, batch } of this.#notices) {
       try {
         tell();

@@ -1,41 +1,41 @@
-// What an OrderedStreamProcessor is told: how to run an item, or several as one, and who hears what became of each.
+// Options of an OrderedStreamProcessor: how to run an item, or several as one, and callbacks for outcomes.
 import type { StatusBits } from '../../message.js';
 import type { OrderedItem } from './held-streams.js';
 
-/** Of an OrderedStreamProcessor. */
+/** Options of an OrderedStreamProcessor. */
 export interface OrderedStreamProcessorOptions<Item extends OrderedItem> {
-  /** Default: 32. */
+  /** Largest number of streams that run at once. Default: 32. */
   readonly maxConcurrentStreams?: number | undefined;
   /**
-   * Runs the stages that the item's status is missing. To throw is to fail with nothing done. The stream and its place
-   * under the limit are taken until the promise settles, also when the signal was aborted meanwhile: whoever wants to
-   * leave a handler behind that does not listen settles early.
+   * Runs the stages that are missing in the item's status. If it throws, the item has failed with nothing
+   * done. The stream and its place under the limit are occupied until the promise settles, also when the
+   * signal was aborted meanwhile. To abandon a handler that ignores the signal, settle the promise early.
    */
   readonly run: (item: Item, signal: AbortSignal) => Promise<ItemOutcome>;
   /** Called exactly once for every item, before anything that was added later is started in its stream. */
   readonly onOutcome: (item: Item, outcome: ItemOutcome) => void;
-  /** What `onOutcome` threw, and items that were added while they were held. Default: to the console. */
+  /** Receives what `onOutcome` threw, and items added while they were held. Default: logs to the console. */
   readonly onError?: ((error: unknown, item: Item) => void) | undefined;
-  /** When what was added is started. Default: at once. */
+  /** Schedules the start of added items. Default: at once. */
   readonly soon?: ((start: () => void) => void) | undefined;
-  /** For those that may be run as one when more waits than can run at once. Default: each is run by itself. */
+  /** Runs several items as one when more wait than can run at once. Default: each is run by itself. */
   readonly together?: RunTogether<Item> | undefined;
 }
 
-/** What became of an item. After `completed` and `settled` its stream goes on; after the others the rest is given back. */
+/** Outcome of an item. Its stream goes on after `completed` and `settled`; else the rest is given back. */
 export type ItemOutcome =
-  /** The stages now done: only the new bits, those that the item came with need not be repeated. To be reported. */
+  /** Done, to be reported. `status`: the new stages; bits that the item came with need not be repeated. */
   | { readonly kind: 'completed'; readonly status: StatusBits }
   /** Done, and recorded in a transaction of its own. Nothing is left to report. */
   | { readonly kind: 'settled' }
-  /** `completedStatus`: the stages that were done before it failed, so that only the missing ones run again. */
+  /** Failed. `completedStatus`: the stages that were done before, so that only the missing ones run again. */
   | { readonly kind: 'failed'; readonly completedStatus: StatusBits; readonly error: unknown }
-  /** To be given back, untouched. */
+  /** Not handled, and to be given back. */
   | { readonly kind: 'released' }
-  /** The lease is lost. Nothing may be reported. */
+  /** Lost: another instance may hold the lease. Nothing may be reported. */
   | { readonly kind: 'forgotten' };
 
-/** An item that runs now. Its signal is aborted when its lease is lost, or with everything that runs. */
+/** An item that runs now. Its signal is aborted when its lease is lost, or when all runs are aborted. */
 export interface StartedItem<Item extends OrderedItem> {
   readonly item: Item;
   readonly signal: AbortSignal;
@@ -43,14 +43,15 @@ export interface StartedItem<Item extends OrderedItem> {
 
 /** How an OrderedStreamProcessor runs several items as one. */
 export interface RunTogether<Item extends OrderedItem> {
-  /** So many at most. */
+  /** Largest number of items in one run. */
   readonly most: number;
-  /** Asked when it could be started. */
+  /** Returns whether an item may run with others. Called when the item could be started. */
   readonly mayJoin: (item: Item) => boolean;
   /**
-   * Runs the first, and then one after the other those that `next` gives, for as long as it wants more and there are any. Those of
-   * one stream come in order. Answers what became of each, in the order in which they were given; undefined: nothing did, and it is
-   * run by itself. To throw is to answer that for all.
+   * Runs the first item, and then, one after the other, those that `next` returns, until it wants no more or
+   * `next` returns undefined. Items of one stream come in order. Returns the outcome of each, in the order in
+   * which they were given. Undefined means that nothing was done and the item is run by itself; if it throws,
+   * this applies to all.
    */
   readonly run: (
     first: StartedItem<Item>,

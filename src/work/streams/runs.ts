@@ -1,6 +1,6 @@
 // The runs under way: of one item, or of several as one.
-// In: items to start. Out: what became of each, when their run has returned. Called by the ordered stream processor.
-// It never chooses what runs next: who may join a run is brought to it.
+// In: items to start. Out: the outcome of each, when their run has returned. Called by the ordered stream
+// processor. It never chooses what runs next: a callback brings the items that join a run.
 import type { Held, OrderedItem } from './held-streams.js';
 import type {
   ItemOutcome,
@@ -12,13 +12,13 @@ import type {
 export interface RunsOptions<Item extends OrderedItem> {
   readonly run: OrderedStreamProcessorOptions<Item>['run'];
   readonly together: RunTogether<Item> | undefined;
-  /** A run has returned, with an outcome for each of them, in order. Undefined of one: nothing was done with it. */
+  /** Called when a run has returned, with the outcomes in order. Undefined: nothing was done. */
   readonly onReturned: (group: readonly Held<Item>[], outcomes: readonly (ItemOutcome | undefined)[]) => void;
 }
 
 export class Runs<Item extends OrderedItem> {
   readonly #options: RunsOptions<Item>;
-  /** Also those whose lease was lost, until they return. */
+  /** Items that run, also those whose lease was lost, until they return. */
   readonly #running = new Map<Held<Item>, AbortController>();
 
   constructor(options: RunsOptions<Item>) {
@@ -29,7 +29,7 @@ export class Runs<Item extends OrderedItem> {
     return this.#running.has(held);
   }
 
-  /** Its run has returned. */
+  /** Removes an item whose run has returned. */
   end(held: Held<Item>): void {
     this.#running.delete(held);
   }
@@ -51,7 +51,7 @@ export class Runs<Item extends OrderedItem> {
     );
   }
 
-  /** Up to `size` as one, for as long as `nextBehind` brings more. */
+  /** Runs up to `size` items as one, for as long as `nextBehind` returns more. */
   startTogether(
     first: Held<Item>,
     size: number,
@@ -71,7 +71,7 @@ export class Runs<Item extends OrderedItem> {
       isOver = true;
       this.#options.onReturned(group, outcomes);
     };
-    // When it throws, each is run again by itself, and then it is known whose fault it was.
+    // When it throws, each item is run again by itself, which shows the one that fails.
     new Promise<readonly (ItemOutcome | undefined)[]>((resolve) =>
       resolve(run(this.#begin(first), next)),
     ).then(returned, () => returned([]));

@@ -1,16 +1,20 @@
 import { type StreamId, WorkBatchFlags, type WorkItem } from '../../message.js';
 
-/** More than are ever held. One that is forgotten too early costs a round: its next message is given back and handed out anew. */
+/**
+ * Largest number of streams that are remembered: more than are ever held. A stream that is forgotten too
+ * early costs one more call: its next message is given back and handed out again.
+ */
 const most = 2_000;
 
 /**
- * The streams of which everything has succeeded so far that was handed out since they were clear. Only in those may a message be run
- * that was handed out behind others (`WorkBatchFlags.Continues`): PostgreSQL may have leased it before it was told that one of them failed.
+ * Streams in which every message has succeeded since the last one that was not handed out behind others. Only
+ * in these may a message run that was handed out behind others (`WorkBatchFlags.Continues`): PostgreSQL may
+ * have leased it before it received the failure of one of them.
  */
 export class UnbrokenStreams {
   readonly #streams = new Set<StreamId>();
 
-  /** Whether it may be run. What was not handed out behind others begins its stream anew. */
+  /** Whether a message may be run. One that was not handed out behind others starts its stream again. */
   admits({ streamId, flags }: WorkItem): boolean {
     if (streamId === null) return true;
     if ((flags & WorkBatchFlags.Continues) !== 0) return this.#streams.has(streamId);
@@ -19,7 +23,7 @@ export class UnbrokenStreams {
     return true;
   }
 
-  /** One of it has not succeeded, or is not going to be run. */
+  /** Removes the stream of a message that has not succeeded or will not be run. */
   break({ streamId }: WorkItem): void {
     if (streamId !== null) this.#streams.delete(streamId);
   }

@@ -1,5 +1,6 @@
-// Connections that broke, were never there, or have fallen silent: how that is told from other errors, and how often it
-// costs a message no attempt. Asked by the runner of receptors and by the transactions it watches.
+// Connections that broke, could not be made, or no longer answer: how these errors are recognized, and how
+// often they cost a message no attempt. Called by the runner of receptors and by the transactions that are
+// monitored.
 import { codeOf, type Queryable, serverErrorOf, signOfLife } from '../../database/index.js';
 import { describeError } from '../../describe-error.js';
 import { WhizbangError } from '../../errors.js';
@@ -9,19 +10,20 @@ const forgivenTimes = 3;
 const mostRemembered = 1_000;
 
 /**
- * A connection that breaks is no fault of the message whose handler had it: PostgreSQL was restarted, say, and that
- * costs no attempt. But a message may be what breaks it, so it is forgiven a few times only.
+ * Counts broken connections by message. A broken connection is usually not the fault of the message, for
+ * example when PostgreSQL was restarted, and costs no attempt. But the message may be the cause, so this
+ * holds only a few times.
  */
 export class BrokenConnections {
   readonly #times = new Map<string, number>();
 
-  /** `isUnknown`: its commit was not answered, so it may be done. */
+  /** Whether the error costs no attempt. `isUnknown`: the commit was not answered, and may have succeeded. */
   forgives(messageId: string, error: unknown, isUnknown: boolean): boolean {
     if (!isUnknown && !isBrokenConnection(error)) return false;
     const times = (this.#times.get(messageId) ?? 0) + 1;
     this.#times.delete(messageId);
     if (times > forgivenTimes) return false;
-    if (this.#times.size >= mostRemembered) this.#times.clear(); // others have handled those by now
+    if (this.#times.size >= mostRemembered) this.#times.clear(); // other instances have handled those by now
     this.#times.set(messageId, times);
     return true;
   }
@@ -35,7 +37,7 @@ export class BrokenConnections {
   }
 }
 
-/** There was no connection to begin with: the pool is empty, the server full, starting up or not there. */
+/** Whether there was no connection: the pool is exhausted, the server full, starting up or not reachable. */
 export function isNoConnection(error: unknown): boolean {
   if (
     error instanceof WhizbangError &&
@@ -47,7 +49,7 @@ export function isNoConnection(error: unknown): boolean {
   return code.startsWith('53') || code === '57P03';
 }
 
-/** It broke, or has fallen silent. */
+/** Whether the connection broke, or no longer answers. */
 export function isBrokenConnection(error: unknown): boolean {
   const server = serverErrorOf(error);
   const code =
@@ -55,7 +57,7 @@ export function isBrokenConnection(error: unknown): boolean {
   return code === 'CONNECTION_LOST' || code === 'CONNECTION_FAILED';
 }
 
-/** What came of it, as an error of the connection. */
+/** Wraps the error that followed as an error of the connection. */
 export function brokenError(cause: unknown): WhizbangError {
   return new WhizbangError('CONNECTION_LOST', {
     message: `The connection of this transaction broke: ${cause instanceof Error ? cause.message : describeError(cause)}`,
@@ -64,8 +66,9 @@ export function brokenError(cause: unknown): WhizbangError {
 }
 
 /**
- * Whether work in a transaction of a library has failed because its connection broke. A library says that in its own words,
- * and what a receptor makes of them may be anything: so the connection is asked, unless the error tells by itself.
+ * Whether work in a transaction of a library failed because its connection broke. Each library has its own
+ * errors for that, and a receptor may replace them. So the connection is probed, unless the error itself is
+ * conclusive.
  */
 export async function hasBroken(db: Queryable, cause: unknown, answerMs: number): Promise<boolean> {
   const told = tells(cause);
@@ -74,14 +77,15 @@ export async function hasBroken(db: Queryable, cause: unknown, answerMs: number)
     await answerWithin(answerMs, signOfLife(db));
     return false;
   } catch (error) {
-    // Prisma says that the transaction is over: its own time limit is no fault of the connection.
+    // P2028 of Prisma: the transaction is closed by its own time limit, which is not a broken connection.
     return tells(error) ?? (error as { readonly code?: unknown }).code !== 'P2028';
   }
 }
 
-/** Undefined: it is not known whose error it is. */
+/** Returns whether the error means a broken connection. Undefined: the error does not show its origin. */
 function tells(error: unknown): boolean | undefined {
-  // CONNECTION_CLOSED and the like of postgres.js. One more statement over that connection would end the process (3.4.9).
+  // CONNECTION_CLOSED and similar codes of postgres.js. Another statement over that connection would end the
+  // process (3.4.9).
   const { code } = (error ?? {}) as { readonly code?: unknown };
   if (isBrokenConnection(error) || String(code).startsWith('CONNECTION_')) return true;
   return error instanceof WhizbangError || serverErrorOf(error) !== undefined ? false : undefined;

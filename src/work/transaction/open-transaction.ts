@@ -1,7 +1,8 @@
 // The transaction of a receptor, as the receptor sees it.
 // In: its statements. Out: their answers; and, at the end, whether there is anything to commit.
-// Called by poolTransaction. It never begins or rolls back, and commits when poolTransaction says so: it lets nobody else do
-// so, because the completion of the message would then be a statement of its own, and what the receptor wrote gone or there twice.
+// Called by poolTransaction. It never begins or rolls back, and commits only when poolTransaction calls
+// `commit`. It lets no other code end the transaction: the completion of the message would then be a
+// statement of its own, and the receptor's writes would be lost or done twice.
 import type { Socket } from 'node:net';
 import { type Queryable, serverErrorOf } from '../../database/index.js';
 import { WhizbangError } from '../../errors.js';
@@ -14,9 +15,9 @@ export class OpenTransaction implements Queryable {
   readonly pid: string | undefined;
   readonly underWay = new StatementsUnderWay();
   #isOver = false;
-  /** Somebody has committed or rolled back, or has tried to. */
+  /** Set when the receptor has committed or rolled back, or has tried to. */
   #ended: WhizbangError | undefined;
-  /** The statement that PostgreSQL refused, after which it takes no other. */
+  /** Error of the statement that PostgreSQL refused. After it, PostgreSQL refuses all others. */
   #refused: unknown;
 
   constructor(client: Queryable, pid: string | undefined) {
@@ -24,7 +25,7 @@ export class OpenTransaction implements Queryable {
     this.pid = pid;
   }
 
-  /** What has gone through its connection, both ways. Undefined where the client does not show its socket. */
+  /** Bytes that have passed its connection, both ways. Undefined if the client does not expose its socket. */
   get byteCount(): number | undefined {
     const { stream } =
       (this.#client as { readonly connection?: { readonly stream?: Partial<Socket> } }).connection ?? {};
@@ -32,28 +33,28 @@ export class OpenTransaction implements Queryable {
     return stream.bytesRead + (stream.bytesWritten ?? 0) - (stream.writableLength ?? 0);
   }
 
-  /** A property, so that it may be taken off: `const { query } = ctx.tx`. */
+  /** Runs a statement. It is a property, so that it can be destructured: `const { query } = ctx.tx`. */
   readonly query = (text: string, values?: unknown[]): Promise<{ rows: unknown[] }> => {
     const answer = this.#query(text, values);
-    answer.catch(() => {}); // who does not await it learns of it at the end: it must not end the process
+    answer.catch(() => {}); // if it is not awaited, the commit fails instead: it must not end the process
     return answer;
   };
 
-  /** From here on nobody writes: a receptor may go on after its time was up, when another has the connection. */
+  /** Refuses further statements: a receptor may go on after its time, when another has the connection. */
   close(): void {
     this.#isOver = true;
   }
 
-  /** Throws when what the work wrote cannot be committed any more. */
+  /** Commits. Throws when the writes can no longer be committed. */
   async commit(): Promise<void> {
     this.close();
     this.#refuseEnded();
     const answer = await this.underWay.add(this.#client.query('commit'));
-    // A commit after a refused statement is answered, without an error, with a rollback.
+    // PostgreSQL answers a commit after a refused statement with a rollback, without an error.
     if (commandsOf(answer).includes('ROLLBACK')) throw this.#aborted();
   }
 
-  /** "The transaction is aborted" is only what came of it: the statement that was refused says why. */
+  /** Replaces "the transaction is aborted" by its cause: the error of the statement that was refused. */
   explain(error: unknown): unknown {
     return serverErrorOf(error)?.code === '25P02' && this.#refused !== undefined ? this.#aborted() : error;
   }
@@ -65,11 +66,12 @@ export class OpenTransaction implements Queryable {
   async #query(text: string, values: unknown[] | undefined): Promise<{ rows: unknown[] }> {
     if (this.#isOver) throw overError();
     const word = ending.exec(text)?.[1];
-    if (word !== undefined) this.#ended = notYours(word); // also if it is caught: it was not meant to go on
+    // Kept even if the receptor catches the error: it wanted to end the transaction.
+    if (word !== undefined) this.#ended = notYours(word);
     this.#refuseEnded();
     try {
       const answer = await this.underWay.add(this.#client.query(text, values));
-      this.#refused = undefined; // or it was undone, by a savepoint
+      this.#refused = undefined; // none was refused, or a rollback to a savepoint has undone it
       if (hasEnded(this.#client, answer)) this.#ended = endedError();
       this.#refuseEnded();
       return answer;
@@ -89,17 +91,17 @@ export class OpenTransaction implements Queryable {
   }
 }
 
-/** What ends a transaction or means to begin one; but not `rollback to savepoint`. */
+/** Matches statements that end or begin a transaction, but not `rollback to savepoint`. */
 const ending =
   /^(?:\s|--[^\n]*\n|\/\*(?:[^*]|\*(?!\/))*\*\/)*(commit|end|abort|rollback(?!\s+(?:(?:work|transaction)\s+)?to\b)|begin|start\s+transaction|prepare\s+transaction)\b/i;
 
-/** In a text of several statements the word may stand anywhere: then the server tells. */
+/** Whether the answer shows an end: `ending` does not find one inside a text of several statements. */
 function hasEnded(client: unknown, answer: unknown): boolean {
   const commands = commandsOf(answer);
   return commands.includes('COMMIT') || commands.includes('BEGIN') || transactionStatusOf(client) === 'I';
 }
 
-/** As node-postgres gives it: one result, or one for each statement of the text. */
+/** Returns the commands of an answer of node-postgres: one result, or one for each statement of the text. */
 function commandsOf(answer: unknown): unknown[] {
   return [answer].flat().map((result) => (result as { command?: unknown } | undefined)?.command);
 }

@@ -12,26 +12,26 @@ import { brokenError } from './broken-connections.js';
 import { OpenTransaction } from './open-transaction.js';
 import type { RunInTransaction } from './transaction-watch.js';
 
-/** A rollback waits for the statement under way: what a handler hangs in, or has left behind, must not hold its stream. */
+/** Limit of a rollback. It waits for the statement under way, which may hang and must not hold the stream. */
 const rollbackMs = 1_000;
-/** For a handler to notice that its lease is lost, before its transaction is ended for it. */
+/** Time for a handler to notice that its lease is lost, before its transaction is ended. */
 const graceMs = 5_000;
-/** The same when the instance stops and has already waited: what stays open would hold its locks against those who go on. */
+/** The same when the instance stops and has already waited: the open locks would block other instances. */
 const lastGraceMs = 500;
 
 interface PoolTransactionOptions {
   readonly pool: ConnectionPool;
-  /** So long it may stand still before PostgreSQL ends it. */
+  /** Time that it may be idle before PostgreSQL ends it. */
   readonly leaseSeconds: number;
-  /** `begin` takes no time. Over a connection that died without a word, no answer ever comes. */
+  /** Limit of `begin`, which takes no time. A connection that died silently never answers. */
   readonly answerMs: number;
 }
 
 /**
- * Transactions on clients of the pool. What the work is given ends with it: a handler that goes on after its time
- * was up must not write into the transaction that has the connection next. When the lease is lost, the connection silent, or
- * the instance stops, and the work does not end by itself, it is not waited for: it may be waiting for an answer that never
- * comes.
+ * Runs transactions on clients of the pool. The `tx` of the work ends with it: a handler that continues after
+ * its time was up must not write into the next transaction on the same connection. When the lease is lost,
+ * the connection is silent, or the instance stops, work that does not end by itself is not waited for: it may
+ * wait for an answer that never comes.
  */
 export function poolTransaction({
   pool,
@@ -61,10 +61,10 @@ export function poolTransaction({
   };
 }
 
-/** Anything may be thrown, also undefined. */
+/** Wraps what was thrown, because anything may be thrown, also undefined. */
 interface Failure {
   readonly error: unknown;
-  /** The connection said so itself: whatever the work made of it, that was the reason. */
+  /** Whether the rollback failed too. Then the broken connection was the reason, whatever the work threw. */
   isBroken?: boolean;
 }
 
@@ -78,13 +78,13 @@ async function rollBack(client: Queryable, failure: Failure): Promise<void> {
   await answerWithin(rollbackMs, rolledBack);
 }
 
-/** The connection is destroyed, which rolls back too. */
+/** Returns the error to throw after a failed rollback. The connection is destroyed, which also rolls back. */
 function failureOf({ error, isBroken }: Failure): unknown {
   if (error instanceof Abandoned) return error.reason;
   return !isBroken || isLeaseLost(error) || isTimeout(error) ? error : brokenError(error);
 }
 
-/** The work is pointless and goes on: its connection is destroyed, which rolls back what it wrote. */
+/** Thrown when needless work goes on. Its connection is destroyed, which rolls back what it wrote. */
 class Abandoned {
   readonly reason: unknown;
   readonly broken: WhizbangError;
@@ -98,7 +98,7 @@ class Abandoned {
   }
 }
 
-/** Not waited for any longer than the reason of the signal allows. */
+/** Waits for the work; after an abort, only as long as the reason of the signal allows. */
 const whileUseful = <T>(signal: AbortSignal | undefined, work: Promise<T>): Promise<T> =>
   unlessAborted(signal, work, { graceMs: graceMsOf, giveUp: (reason) => new Abandoned(reason) });
 

@@ -1,6 +1,6 @@
 import { serverErrorOf } from '../../database/index.js';
 
-/** The statements of a transaction that were sent and are not answered yet. */
+/** Statements of a transaction that were sent and are not answered yet. */
 export class StatementsUnderWay {
   readonly #answers = new Set<Promise<unknown>>();
 
@@ -18,13 +18,13 @@ export class StatementsUnderWay {
     return this.#answers.size === 0;
   }
 
-  /** Undefined: none is under way. */
+  /** Settles with the next answer. Undefined: no statement is under way. */
   get nextAnswer(): Promise<unknown> | undefined {
     return this.isEmpty ? undefined : Promise.race(this.#answers);
   }
 }
 
-/** Resolves when PostgreSQL has said something, if only no. What a library says by itself is no word of it. */
+/** Resolves when PostgreSQL has answered, even with an error. An error made by a library does not count. */
 export function wordOfServer(answer: Promise<unknown>): Promise<void> {
   return new Promise((resolve) => {
     answer.then(

@@ -1,7 +1,8 @@
-// Watches over the transactions that receptors have open, for a connection that has fallen silent: nothing comes over it any
-// more, and nobody is told. In: transactions, of the pool or of any library. Out: what became of them; or CONNECTION_LOST.
-// Called by the receptors' runner and by invoke. It never ends one that works, however long it takes: PostgreSQL is asked
-// over another connection, and the receptor's own is probed only when PostgreSQL says that it waits for it.
+// Monitors the open transactions of receptors for a silent connection: one that no longer carries data and
+// reports no error. In: transactions, of the pool or of any library. Out: their results; or CONNECTION_LOST.
+// Called by the receptors' runner and by invoke. It never ends one that works, however long it takes: it asks
+// PostgreSQL over another connection, and probes the receptor's own only when PostgreSQL reports that it
+// waits for that client.
 import {
   type ConnectionPool,
   connectMs,
@@ -15,10 +16,10 @@ import { WhizbangError } from '../../errors.js';
 import { answerWithin } from '../../time-limits.js';
 import { WatchedTransaction } from './watched-transaction.js';
 
-/** Runs something in a transaction. The signal is aborted when there is no point in it any more. */
+/** Runs work in a transaction. The signal is aborted when the work is no longer needed. */
 export type RunInTransaction<Tx> = <T>(work: (tx: Tx) => Promise<T>, signal?: AbortSignal) => Promise<T>;
 
-/** The same under watch: the work also gets what it needs of that. */
+/** Runs work in a monitored transaction. The work also gets the part of the monitor that it needs. */
 export type RunWatched<Tx> = <T>(
   work: (tx: Tx, watched: Pick<WatchedTransaction, 'db' | 'signal' | 'refuseGivenUp'>) => Promise<T>,
   signal?: AbortSignal,
@@ -26,13 +27,16 @@ export type RunWatched<Tx> = <T>(
 
 const longestMs = 15_000;
 
-/** So long a connection may take to answer what takes no time: a third of a lease, as for renewals, unless that is long. */
+/**
+ * Returns the time limit of an answer that takes no time: a third of a lease, as for renewals, but at least 1
+ * and at most 15 seconds.
+ */
 export const answerMsOf = (leaseSeconds: number): number =>
   Math.min(Math.max(1_000, (leaseSeconds * 1000) / 3), longestMs);
 
 interface TransactionWatchOptions<Tx> {
   readonly transaction: RunInTransaction<Tx>;
-  /** To ask about the sessions of the others, over whichever answers first. */
+  /** Pools over which the sessions are looked up. The first that answers counts. */
   readonly pools: readonly ConnectionPool[];
   readonly leaseSeconds: number;
 }
@@ -48,8 +52,8 @@ export class TransactionWatch<Tx> {
   constructor(options: TransactionWatchOptions<Tx>) {
     this.#options = options;
     this.#answerMs = answerMsOf(options.leaseSeconds);
-    // A transaction is first looked at when it is between one and two of these old. It must be heard of, also when a look
-    // has failed, before PostgreSQL takes it for one that stands still.
+    // A transaction is first looked at when its age is between one and two of these intervals. It must be
+    // probed, even if one look fails, before PostgreSQL ends it as idle.
     this.#lookMs = Math.min((options.leaseSeconds * 1000) / 4, longestMs);
   }
 
@@ -66,7 +70,7 @@ export class TransactionWatch<Tx> {
       }, watched.signal);
       return await Promise.race([run, watched.givenUp]);
     } catch (error) {
-      // A library may throw what came of its rollback instead.
+      // A library may throw the error of its rollback instead.
       throw watched.broken ?? error;
     } finally {
       this.#open.delete(watched);
@@ -98,8 +102,8 @@ export class TransactionWatch<Tx> {
   }
 
   /**
-   * The pool of a library may hold a silent connection, and wait on it for the answer to `begin`. Nothing was done yet. Our own
-   * pool is less patient by itself.
+   * Gives up a transaction that has not begun. The pool of a library may wait on a silent connection for the
+   * answer to `begin`. Nothing was done yet. Our own pool has a shorter limit.
    */
   #giveUpWaiting(watched: WatchedTransaction, now: number): void {
     const waitedMs = now - watched.openedAt;
@@ -129,15 +133,16 @@ export class TransactionWatch<Tx> {
   async #isSilent(watched: WatchedTransaction, sessions: Sessions): Promise<boolean> {
     const before = sessions(watched.pid);
     if (!watched.isOpen || before === 'working') return false;
-    // A cursor or a COPY of a library: it may take its time, and a question would queue behind it.
+    // A cursor or a COPY of a library may take long, and a probe would queue behind it.
     if (before === 'transmitting' && !watched.hasStatement) return false;
     const { byteCount } = watched;
     if (await watched.answersWithin(this.#answerMs)) return false;
-    // It may have begun to work since, and then the question waits for its turn.
+    // It may have begun to work since then, and the probe waits behind that statement.
     const after = (await this.#lookAt([watched]))(watched.pid);
     if (!watched.isOpen || watched.wasAnswered) return false;
     if (after === 'transmitting') return watched.hasStatement && watched.byteCount === byteCount;
-    // Unseen: when it is idle, PostgreSQL ends it after a lease, and then it is gone.
+    // A session that cannot be seen is not silent yet: if it is idle, PostgreSQL ends it after a lease, and
+    // then it is "gone".
     return after === 'idle' || after === 'gone';
   }
 

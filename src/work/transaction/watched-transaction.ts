@@ -1,6 +1,7 @@
-// One open transaction of a receptor, as the watch and the receptor's runner see it.
-// In: the transaction, of the pool or of a library. Out: whether PostgreSQL still answers over its connection; its end, when
-// it is given up. Called by the watch. It never looks at other connections, and never decides that this one is silent.
+// One open transaction of a receptor, as the TransactionWatch and the receptor's runner see it.
+// In: the transaction, of the pool or of a library. Out: whether PostgreSQL still answers over its
+// connection; its end, when it is given up. Called by the TransactionWatch. It never looks at other
+// connections, and never decides that this one is silent.
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Queryable, signOfLife } from '../../database/index.js';
 import type { WhizbangError } from '../../errors.js';
@@ -11,9 +12,9 @@ import { StatementsUnderWay, wordOfServer } from './statements-under-way.js';
 
 export class WatchedTransaction {
   readonly openedAt = performance.now();
-  /** The connection was found broken when the work had failed. */
+  /** Set when the work failed and its connection was found broken. */
   broken: WhizbangError | undefined;
-  /** Rejects when it is given up. */
+  /** Rejects when the transaction is given up. */
   readonly givenUp: Promise<never>;
   readonly #over = new AbortController();
   readonly #given: AbortSignal | undefined;
@@ -32,13 +33,13 @@ export class WatchedTransaction {
     this.givenUp = new Promise((_, reject) => {
       this.#reject = reject;
     });
-    this.givenUp.catch(() => {}); // perhaps nobody waits any more
+    this.givenUp.catch(() => {}); // perhaps nothing awaits it any more
     this.#given = signal;
     signal?.addEventListener('abort', this.#onAbort, { once: true });
     if (signal?.aborted) this.#onAbort();
   }
 
-  /** Aborted when the given one is, and when the transaction is given up. */
+  /** Signal that is aborted with the one passed to the constructor, and when the transaction is given up. */
   get signal(): AbortSignal {
     return this.#over.signal;
   }
@@ -55,22 +56,22 @@ export class WatchedTransaction {
     return this.#pid;
   }
 
-  /** For our own statements in it. */
+  /** Runs whizbang's own statements in the transaction. */
   get db(): Queryable {
     return this.#db as Queryable;
   }
 
-  /** Whether a statement is known to be under way. Those that a receptor gives to its library are not known. */
+  /** Whether a statement is known to be under way. Those run through a library are not known. */
   get hasStatement(): boolean {
     return !this.#underWay.isEmpty;
   }
 
-  /** What has gone through its connection. Undefined: it is not known. */
+  /** Number of bytes that have passed its connection. Undefined: it is not known. */
   get byteCount(): number | undefined {
     return this.#byteCount();
   }
 
-  /** `introduce` says the first statement in a transaction of a library, and gives the id of its session. */
+  /** Begins. `introduce` runs the first statement in a library's transaction and returns its session id. */
   async begin(tx: unknown, introduce: (db: Queryable) => Promise<string | undefined>): Promise<void> {
     this.refuseGivenUp();
     if (tx instanceof OpenTransaction) {
@@ -85,15 +86,17 @@ export class WatchedTransaction {
     const db = asQueryable(tx);
     this.#pid = await introduce(db);
     this.broken = undefined;
-    // It may be the second: whoever began it has given up the first. What was asked in that one says nothing of this one.
+    // The library may have given up a first transaction and begun this second one. A probe of the first does
+    // not count.
     if (this.#probe !== undefined) this.#probe.isAnswered = true;
     this.#underWay = underWay;
     this.#db = { query: (text, values) => underWay.add(db.query(text, values)) };
   }
 
   /**
-   * Whether PostgreSQL says anything over this connection in time. A statement under way is the question itself: another one
-   * would only queue behind it. So is a question that is still open.
+   * Returns whether PostgreSQL answers over this connection in time. A statement under way serves as the
+   * probe: another one would only queue behind it. A probe that is still unanswered is used again for the
+   * same reason.
    */
   async answersWithin(milliseconds: number): Promise<boolean> {
     if (this.#probe === undefined || this.#probe.isAnswered) {
@@ -107,12 +110,15 @@ export class WatchedTransaction {
     return probe.isAnswered;
   }
 
-  /** The last question was answered meanwhile: the event loop was blocked, perhaps, when its time was up. */
+  /** Whether the last probe was answered late, perhaps because the event loop was blocked. */
   get wasAnswered(): boolean {
     return this.#probe?.isAnswered === true;
   }
 
-  /** Rejects with CONNECTION_LOST when the work has failed because its connection broke. (Ours is asked by its rollback.) */
+  /**
+   * Rejects with CONNECTION_LOST if the work failed because its connection broke. A transaction of our own
+   * pool is not checked here: its rollback detects that.
+   */
   async orBroken<T>(work: Promise<T>, answerMs: number): Promise<T> {
     try {
       return await work;
@@ -123,14 +129,14 @@ export class WatchedTransaction {
     }
   }
 
-  /** Nobody waits for it any longer. */
+  /** Gives the transaction up: nothing waits for it any longer. */
   giveUp(error: WhizbangError): void {
     this.#error = error;
     this.#over.abort(error);
     this.#reject(error);
   }
 
-  /** What goes on in it all the same must not commit: the message may run again by now. */
+  /** Throws if it was given up. Work that goes on in it must not commit: the message may run again by now. */
   refuseGivenUp(): void {
     if (this.#error !== undefined) throw this.#error;
   }
