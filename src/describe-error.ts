@@ -3,7 +3,10 @@ import { WhizbangError } from './errors.js';
 
 const longest = 4_000;
 
-/** An error as text for people: its stack, and those of its causes. What jsonb refuses is taken out. Never throws. */
+/**
+ * Describes an error as text for people: its stack, and those
+ * of its causes. What jsonb refuses is removed. Never throws.
+ */
 export function describeError(error: unknown): string {
   const parts = [describeOne(error)];
   for (let link = causeOf(error), depth = 1; link !== undefined && depth < 5; depth++) {
@@ -14,7 +17,10 @@ export function describeError(error: unknown): string {
   return (text.length > longest ? `${text.slice(0, longest)} …` : text).toWellFormed();
 }
 
-/** Anything may be thrown: nothing at all, or what has no text. A failure that cannot be described is still one. */
+/**
+ * Describes one thrown value. It may be anything: undefined, or a value
+ * without a text. A failure that cannot be described is still one.
+ */
 function describeOne(thrown: unknown): string {
   try {
     if (thrown instanceof Error) return String(thrown.stack ?? `${thrown.name}: ${thrown.message}`);
@@ -33,7 +39,10 @@ function causeOf(error: unknown): unknown {
   }
 }
 
-/** What a log needs to know of an outage: the fact and what to do. Where it was noticed helps nobody. */
+/**
+ * The facts of an outage for a log: what happened and what
+ * to do. The place where it was noticed does not help.
+ */
 export function outageFacts(error: unknown): object {
   if (!(error instanceof WhizbangError)) return { error: describeOne(error).split('\n', 1)[0] };
   const { code, hint, message } = error;

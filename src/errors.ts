@@ -3,7 +3,7 @@
 // Called by every folder. It never looks at the text of another error; SQLSTATEs are mapped by the table below.
 
 interface ErrorCode {
-  /** What to do, when the place that raises it knows nothing better. */
+  /** What to do, unless the place that raises the error has a better hint. */
   readonly hint: string;
   /** True when nothing happened and the very same call may be made again as it is. */
   readonly retryable: boolean;
@@ -182,7 +182,7 @@ export const sqlStates: Readonly<Record<string, WhizbangErrorCode>> = {
   '57P05': 'CONNECTION_LOST', // idle_session_timeout
 };
 
-/** What an error is made of beside its code. */
+/** The facts of an error beside its code. */
 export interface WhizbangErrorFacts {
   /** The fact, with its values. */
   readonly message: string;

@@ -1,5 +1,6 @@
-// What an application needs. Exports only, in the groups of docs/reference/api.md, which a test holds equal to this file.
-// The other doors: transport.ts for those who write one, coordination.ts for those who coordinate work of their own.
+// What an application needs. Exports only, in the groups of
+// docs/reference/api.md, which a test holds equal to this file.
+// The other doors: transport.ts to write a transport, coordination.ts to coordinate work of your own.
 
 // The names that matter.
 
@@ -11,7 +12,7 @@ export { FinalError, receptor, receptorFor } from './receptors/index.js';
 export { inProcessTransport, postgresTransport } from './transports/index.js';
 export { createWhizbang } from './whizbang.js';
 
-// Their types, for those who name them.
+// Their types, for code that names them.
 
 export type { ConnectionPool, DatabaseOptions, PooledClient, Queryable } from './database/index.js';
 export type {

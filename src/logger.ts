@@ -1,8 +1,11 @@
-// Where the runtime tells people what happens to it. Four methods in pino's shape, so a pino logger fits as it is.
-// What is logged never contains a payload, a parameter or a connection string.
+// The log of the runtime. It has four methods in pino's shape, so a pino logger fits as
+// it is. What is logged never contains a payload, a parameter or a connection string.
 import { inspect } from 'node:util';
 
-/** Where it is told what happens: pino fits as it is. Never a payload, a parameter or a connection string. */
+/**
+ * Receives what the runtime logs. A pino logger fits as it is.
+ * It never gets a payload, a parameter or a connection string.
+ */
 export interface Logger {
   debug(facts: object, message: string): void;
   info(facts: object, message: string): void;
@@ -18,7 +21,7 @@ export const consoleLogger: Logger = {
   error: (facts, message) => console.error(lineOf(facts, message)),
 };
 
-/** One line that can be searched for, and the stack of an error as people know it. */
+/** Formats one line that can be searched for, and the stack of an error in its usual form. */
 function lineOf(facts: object, message: string): string {
   const { error, hint, ...others } = facts as { readonly error?: unknown; readonly hint?: unknown };
   const told = Object.entries(others).map(

@@ -3,7 +3,9 @@ import { randomFillSync } from 'node:crypto';
 const random = Buffer.alloc(4096);
 let used = random.length;
 
-/** Sixty-two random bits and two of the variant, from a pool: one call to the kernel makes 512 ids. */
+/**
+ * Returns sixty-two random bits and two of the variant, from a pool: one call to the kernel makes 512 ids.
+ */
 function randomTail(): string {
   if (used === random.length) {
     randomFillSync(random);

@@ -1,5 +1,6 @@
-// The vocabulary: what a message is on its way in, what a work item is on its way out, and what is reported back.
-// Types and two tables of bits, nothing that runs. Known by every folder; knows nobody.
+// The vocabulary: what a message is on its way in, what a
+// work item is on its way out, and what is reported back.
+// Types and two tables of bits, nothing that runs. Every folder imports it; it imports none.
 
 /** Bits of `status`: the stages a message has passed. They accumulate. */
 export const MessageProcessingStatus = {
@@ -22,13 +23,20 @@ export const WorkBatchFlags = {
   HighPriority: 16,
   RetryAfterFailure: 32,
   LeaseLost: 64,
-  /** On a call: it wants to be told when it could only put things in order and there is more. On a row: that is so. */
+  /**
+   * On a call: asks for a row with this flag when the call could only
+   * put things in order and there is more. On a row: that is so.
+   */
   LookAgain: 128,
-  /** On a call: new outbox messages that only this schema listens to go straight to its inbox, and are handed out from there. */
+  /**
+   * On a call: new outbox messages that only this schema listens
+   * to go straight to its inbox, and are handed out from there.
+   */
   Direct: 256,
   /**
-   * On a call: new inbox messages may be leased behind those of their stream that the caller still holds. It gives them back unhandled
-   * when one before them has not succeeded. On a row: that is so, or was a moment before.
+   * On a call: new inbox messages may be leased behind those of their stream that the
+   * caller still holds. The caller gives them back unhandled when one before them has
+   * not succeeded. On a row: the message is behind such a one, or was a moment before.
    */
   Continues: 512,
 } as const;
@@ -39,7 +47,7 @@ export type StatusBits = number;
 /** A sum of WorkBatchFlags bits. */
 export type FlagBits = number;
 
-/** UUIDs, written as text. `newMessageId()` makes ones that sort by time. */
+/** A UUID, as text. `newMessageId()` makes UUIDs that sort by time. */
 export type MessageId = string;
 /** A UUID, as text. Messages of one stream are handled in order. */
 export type StreamId = string;
@@ -48,13 +56,13 @@ export type EventId = string;
 /** A UUID, as text: a running copy of a service. */
 export type InstanceId = string;
 
-/** The lane that an item is of. */
+/** The lane of an item. */
 export type WorkSource = 'outbox' | 'inbox' | 'perspective';
 
 interface NewMessage {
   readonly messageId: MessageId;
   readonly eventType: string;
-  /** Anything JSON can hold, but not null. */
+  /** Anything that JSON can hold, but not null. */
   readonly eventData: unknown;
   readonly metadata?: unknown;
   readonly scope?: unknown;
@@ -62,30 +70,33 @@ interface NewMessage {
   readonly streamId?: StreamId | null | undefined;
   /** With a stream: the message is also appended to the event store. */
   readonly isEvent?: boolean | undefined;
-  /** Not to be handed out before this time, which is the database's. */
+  /** The time before which it is not handed out, by the database's clock. */
   readonly scheduledFor?: Date | undefined;
-  /** Instead of scheduledFor: not before so long from now, counted by the database. */
+  /** A delay from now, counted by the database, instead of scheduledFor. */
   readonly delaySeconds?: number | undefined;
-  /** The version of the stream before this event, 0 for a new stream. Refused (EXPECTED_VERSION) when it is another. */
+  /**
+   * The version of the stream before this event, 0 for a new
+   * stream. If it differs, the event is refused (EXPECTED_VERSION).
+   */
   readonly expectedVersion?: number | undefined;
 }
 
-/** A message to leave this service. */
+/** A message that this service sends. */
 export interface NewOutboxMessage extends NewMessage {
   readonly destination: string;
   /**
-   * The inbox message that it came of: it is stored only if the report of this call on that one is accepted, so that what a
-   * handler sent goes with its completion or not at all.
+   * The inbox message whose handler sent it. It is stored only if the report of this call on that
+   * message is accepted, so that what a handler sent is stored with its completion or not at all.
    */
   readonly onlyWith?: MessageId | undefined;
 }
 
-/** A message that has come in. Its id enters the inbox once, for ever. */
+/** A message that was received. Its id enters the inbox only once, without a time limit. */
 export interface NewInboxMessage extends NewMessage {
   readonly handlerName: string;
 }
 
-/** The stages now done. Status 0 gives the lease back and changes nothing else. */
+/** A report of the stages that are now done. Status 0 gives the lease back and changes nothing else. */
 export interface MessageCompletion {
   readonly messageId: MessageId;
   readonly status: StatusBits;
@@ -97,13 +108,16 @@ export interface MessageFailure {
   /** The stages that were done before it failed. */
   readonly completedStatus: StatusBits;
   readonly error: string;
-  /** Fractions allowed. Without it the database chooses a delay that grows with the attempts. */
+  /**
+   * The delay before the retry. Fractions are allowed. Without it
+   * the database chooses a delay that grows with the attempts.
+   */
   readonly retryAfterSeconds?: number | undefined;
-  /** Give up: the message moves to wh_dead_letters and its stream goes on. */
+  /** True gives up: the message moves to wh_dead_letters and its stream goes on. */
   readonly deadLetter?: boolean | undefined;
   /**
-   * Which attempt has failed: the item's `attempts` plus one. A report that comes late, when that attempt is counted already,
-   * is refused then (LeaseLost) and not counted against the next one.
+   * The attempt that failed: the item's `attempts` plus one. A late report, on an attempt that
+   * is counted already, is then refused (LeaseLost) and not counted against the next one.
    */
   readonly attempt?: number | undefined;
 }
@@ -130,7 +144,7 @@ export interface PerspectiveCompletion {
 
 /** A perspective that has failed in a stream. */
 export interface PerspectiveFailure extends Omit<PerspectiveCompletion, 'lastEventId'> {
-  /** The last one applied; absent when it failed at the first. */
+  /** The last event that was applied. Absent when the first one failed. */
   readonly lastEventId?: EventId | null | undefined;
   readonly error: string;
 }
@@ -151,11 +165,11 @@ export interface WorkItem {
   readonly flags: FlagBits;
   readonly attempts: number;
   readonly sequenceOrder: bigint;
-  /** By the database's clock. */
+  /** The end of the lease, by the database's clock. */
   readonly leaseExpiry: Date;
 }
 
-/** Something the caller reported on or wanted to renew, and does not hold: its report was not applied. */
+/** An item that the caller reported on or wanted to renew, but does not hold. Its report was not applied. */
 export interface LostLease {
   readonly source: WorkSource;
   readonly messageId: MessageId;
@@ -167,6 +181,9 @@ export interface WorkBatch {
   readonly inbox: readonly WorkItem[];
   readonly perspectives: readonly WorkItem[];
   readonly leaseLost: readonly LostLease[];
-  /** The call asked by the flag LookAgain: it has only put things in order, and there is more. Call again at once. */
+  /**
+   * Set when the call had the flag LookAgain, could only put
+   * things in order, and there is more. Call again at once.
+   */
   readonly looksAgain?: boolean;
 }

@@ -27,17 +27,17 @@ export const orderedStreamProcessorOptions = {
   maxConcurrentStreams: { default: 32, min: 1, max: 10_000, unit: 'streams' },
 } as const satisfies OptionTable;
 
-/** The numbers that createWhizbang takes, for whoever writes them in an editor. Bounds: below. */
+/** The numbers that createWhizbang takes, with their defaults. Bounds: `whizbangOptions`. */
 export interface WhizbangNumbers {
   /** How many receptors run at once, each for another stream. Default: 8. */
   readonly concurrency?: number | undefined;
   /** How many inbox messages it holds at most: 100, and more when they are handled quickly. Default: 500. */
   readonly prefetch?: number | undefined;
-  /** How many messages one transaction handles at most, where more wait than `concurrency`. 1: each has its own. Default: 16. */
+  /** How many messages one transaction handles at most, if more than `concurrency` wait. 1: one each. Default: 16. */
   readonly groupSize?: number | undefined;
   /** How many messages go to the transport in one step. Default: 100. */
   readonly publishBatchSize?: number | undefined;
-  /** How long what it claims stays with it unless renewed: what a crash costs. Default: 15. */
+  /** How long a claim lasts unless it is renewed: the delay that a crash costs. Default: 15. */
   readonly leaseSeconds?: number | undefined;
   /** How often it renews what it holds, at most half of `leaseSeconds`. Default: 5. */
   readonly renewSeconds?: number | undefined;
@@ -49,15 +49,15 @@ export interface WhizbangNumbers {
   readonly partitionCount?: number | undefined;
   /** In how many partitions it may hold leases at one time. Default: no cap. */
   readonly maxPartitionsPerInstance?: number | undefined;
-  /** How often an idle instance looks without having been woken. Default: 1000. */
+  /** How often an idle instance polls without a notification. Default: 1000. */
   readonly pollIntervalMs?: number | undefined;
-  /** For `strategy: 'interval'`: how long the first of a batch waits. Default: 100. */
+  /** How long the first message of a batch waits, for `strategy: 'interval'`. Default: 100. */
   readonly intervalMs?: number | undefined;
   /** How long `stop` waits for what runs. Default: 30. */
   readonly stopSeconds?: number | undefined;
 }
 
-/** What createWhizbang takes. The lease is short, because what runs is renewed: a crash costs seconds. */
+/** Numbers of createWhizbang. The lease is short, because running work renews it: a crash costs seconds. */
 export const whizbangOptions = {
   concurrency: { default: 8, min: 1, max: 1_000, unit: 'streams' },
   prefetch: { default: 500, min: 1, max: 10_000, unit: 'messages' },
@@ -74,17 +74,17 @@ export const whizbangOptions = {
   stopSeconds: { default: 30, min: 0, max: 3_600, unit: 'seconds', fractions: true },
 } as const satisfies Record<keyof WhizbangNumbers, NumberOption>;
 
-/** Of defineEvent and defineCommand. */
+/** Options of defineEvent and defineCommand. */
 export const definitionOptions = {
   version: { default: 1, min: 1, max: 10_000, unit: 'versions' },
 } as const satisfies OptionTable;
 
-/** Of a receptor. Without timeoutSeconds it may take as long as it needs: its lease is renewed. */
+/** Options of a receptor. Without timeoutSeconds it may take as long as it needs: its lease is renewed. */
 export const receptorOptions = {
   timeoutSeconds: { min: 0.001, max: 86_400, unit: 'seconds', fractions: true },
 } as const satisfies OptionTable;
 
-/** Of a receptor's `retry`. */
+/** Options of a receptor's `retry`. */
 export const retryOptions = {
   attempts: { default: 10, min: 1, max: 1_000_000, unit: 'attempts' },
   firstDelaySeconds: { default: 1, min: 0, max: 86_400, unit: 'seconds', fractions: true },
@@ -93,7 +93,7 @@ export const retryOptions = {
   jitter: { default: 0.25, min: 0, max: 1, unit: 'parts', fractions: true },
 } as const satisfies OptionTable;
 
-/** Of send, publish and invoke. */
+/** Options of send, publish and invoke. */
 export const sendOptions = {
   delaySeconds: { min: 0, max: 315_360_000, unit: 'seconds', fractions: true },
   expectedVersion: { min: 0, max: Number.MAX_SAFE_INTEGER, unit: 'events' },
@@ -112,7 +112,7 @@ export type ResolvedOptions<T extends OptionTable> = {
   readonly [K in keyof T]: T[K] extends { readonly default: number } ? number : number | undefined;
 };
 
-/** Defaults, then bounds. Keys that are neither in the table nor in `others` are refused. */
+/** Applies defaults, then checks bounds. Keys that are neither in the table nor in `others` are refused. */
 export function resolveOptions<T extends OptionTable>(
   owner: string,
   table: T,
@@ -172,7 +172,7 @@ function nearestTo(key: string, known: readonly string[]): string | undefined {
   return best !== undefined && best.distance <= Math.ceil(best.name.length / 3) ? best.name : undefined;
 }
 
-/** Levenshtein's: how many letters to insert, remove or replace. */
+/** The Levenshtein distance: how many letters to insert, remove or replace. */
 function distance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, i) => i);
   for (let i = 1; i <= a.length; i++) {

@@ -1,9 +1,11 @@
-// Every way to wait with a limit. In: work under way, and what may end the waiting. Out: its result, or what the limit says.
-// Called by whoever waits for a database, a handler or a shutdown. What is no longer waited for goes on: nothing here can
-// stop it, so whoever gives up destroys the connection or keeps what is late from writing.
+// Every way to wait with a limit.
+// In: work under way, and what may end the waiting. Out: its result, or the result of the limit.
+// Called by the code that waits for a database, a handler or a shutdown. Work
+// that is no longer awaited goes on: nothing here can stop it, so a caller
+// that gives up destroys the connection or keeps late work from writing.
 import { WhizbangError } from './errors.js';
 
-/** Sets up a limit, which may settle the waiting. Returns how to take it down again. */
+/** Sets up a limit, which may settle the waiting. Returns a function that removes it. */
 type Arm<T> = (resolve: (value: T) => void, reject: (error: unknown) => void) => () => void;
 
 async function race<T, Late>(work: () => Promise<T>, arm: Arm<Late>): Promise<T | Late> {
@@ -24,8 +26,8 @@ function after(milliseconds: number, act: () => void): () => void {
 }
 
 /**
- * Waits for an answer of the database, but not for ever: over a connection that died silently nothing comes, and no error
- * either. What was asked may have been done; who gives up destroys the connection.
+ * Waits for an answer of the database, within a limit: over a connection that died silently neither an answer
+ * nor an error comes. The statement may have been executed. A caller that gives up destroys the connection.
  */
 export async function answerWithin<T>(
   milliseconds: number | undefined,
@@ -44,14 +46,14 @@ function noAnswer(milliseconds: number): WhizbangError {
   return new WhizbangError('CONNECTION_LOST', { message, details: { unansweredMs: milliseconds } });
 }
 
-/** How long nothing came, if that is how the connection was lost. */
+/** Returns how long no answer came, if the connection was lost in that way. */
 export function unansweredMsOf({ details }: WhizbangError): number | undefined {
   return typeof details.unansweredMs === 'number' ? details.unansweredMs : undefined;
 }
 
 /**
- * Runs a handler with a signal that is also aborted when its time is up, and does not wait for it any longer then:
- * one that hangs would hold its stream for ever.
+ * Runs a handler with a signal that is also aborted when its time is up. After that it
+ * does not wait any longer: a handler that hangs would hold its stream without end.
  */
 export async function withinTime<T>(
   seconds: number | undefined,
@@ -73,7 +75,7 @@ export async function withinTime<T>(
   );
 }
 
-/** Whether it was done before that time, by `performance.now()`. */
+/** Whether the work was done before the deadline, by `performance.now()`. */
 export async function beforeDeadline(work: Promise<unknown>, deadlineMs: number): Promise<boolean> {
   return race<boolean, boolean>(
     () => work.then(() => true),
@@ -84,7 +86,7 @@ export async function beforeDeadline(work: Promise<unknown>, deadlineMs: number)
 interface AbortOptions {
   /** How long to wait for the work after the signal, by its reason. Default: not at all. */
   readonly graceMs?: (reason: unknown) => number;
-  /** What to reject with. Default: the reason of the signal. */
+  /** Returns the error to reject with. Default: the reason of the signal. */
   readonly giveUp?: (reason: unknown) => unknown;
 }
 

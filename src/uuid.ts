@@ -8,7 +8,7 @@ export function isUuid(value: unknown): value is string {
   return typeof value === 'string' && uuid.test(value);
 }
 
-/** The same for what somebody writes: all zero is an unset variable. */
+/** Whether it is such a UUID and not all zeros, which means an unset variable of the user. */
 export function isGivenUuid(value: unknown): value is string {
   return isUuid(value) && value !== nilUuid;
 }

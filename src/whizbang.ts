@@ -17,12 +17,12 @@ import { createStrategy } from './strategies/index.js';
 import { beforeDeadline } from './time-limits.js';
 import { packageVersion } from './version.js';
 
-/** To store what was sent and to deregister, when the time to stop is already over. */
+/** Time to store what was sent and to deregister, when the time to stop is already over. */
 const finalFlushMs = 2_000;
 
 /**
- * An instance of a service: it sends at once, and after `start` it publishes and handles too.
- * `Tx` is what receptors get as `ctx.tx`.
+ * Creates an instance of a service. It can send at once, and after `start`
+ * it publishes and handles too. `Tx` is what receptors get as `ctx.tx`.
  */
 export function createWhizbang<Tx = Queryable>(
   options: WhizbangOptions<Tx> & TransactionNeeded<Tx>,
@@ -30,7 +30,9 @@ export function createWhizbang<Tx = Queryable>(
   return new Whizbang<Tx>(options);
 }
 
-/** Without `transaction`, receptors get what has `query`: those made for an ORM's transaction would not find it. */
+/**
+ * Requires `transaction` for receptors made for an ORM's transaction: without it, receptors get a Queryable.
+ */
 type TransactionNeeded<Tx> = Queryable extends Tx
   ? unknown
   : Required<Pick<WhizbangOptions<Tx>, 'transaction'>>;
@@ -43,7 +45,7 @@ export class Whizbang<Tx = Queryable> extends Dispatcher implements AsyncDisposa
   #workers: Workers<Tx> | undefined;
   #state: 'new' | 'started' | 'stopped' = 'new';
   #starting: Promise<void> = Promise.resolve();
-  /** Why it could not start, if it was not told to stop meanwhile. */
+  /** The error with which it could not start, unless it was stopped meanwhile. */
   #failure: unknown;
   #stopping: Promise<void> | undefined;
 
@@ -55,7 +57,10 @@ export class Whizbang<Tx = Queryable> extends Dispatcher implements AsyncDisposa
     this.#parts = parts;
   }
 
-  /** Begins to publish what is in the outbox and to handle what arrives. Resolves when it does. An instance starts once. */
+  /**
+   * Begins to publish what is in the outbox and to handle what
+   * arrives. Resolves when it does. An instance starts once.
+   */
   async start(): Promise<this> {
     if (this.#state === 'started') throw alreadyStarted(this.service);
     if (this.#state === 'stopped') throw this.#stopped('start');
@@ -74,8 +79,9 @@ export class Whizbang<Tx = Queryable> extends Dispatcher implements AsyncDisposa
   }
 
   /**
-   * Stops receiving, finishes what runs or gives it back, stores what was sent, releases the leases and closes.
-   * What is not finished in time (`stopSeconds`) is aborted and given back. Never fails for want of a database.
+   * Stops receiving, finishes what runs or gives it back, stores what was sent,
+   * releases the leases and closes. What is not finished in time (`stopSeconds`)
+   * is aborted and given back. Does not fail when there is no database.
    */
   stop(options: { readonly seconds?: number | undefined } = {}): Promise<void> {
     this.#stopping ??= this.#stop(options.seconds ?? this.#parts.settings.stopSeconds);
@@ -86,14 +92,14 @@ export class Whizbang<Tx = Queryable> extends Dispatcher implements AsyncDisposa
     return this.stop();
   }
 
-  /** Sends in batches: all that is sent in the scope is stored in one call at its end. */
+  /** Opens a scope, to send in batches: all that is sent in it is stored in one call at its end. */
   scope(): MessageScope {
     if (this.#state === 'stopped') throw this.#stopped('open a scope');
     const { line, logger, origin, inTransaction } = this.#parts;
     return new MessageScope(origin, createStrategy('scoped', { line, logger }), inTransaction);
   }
 
-  /** Both false before `start` and from `stop` on. */
+  /** What can be reached. Both are false before `start` and from `stop` on. */
   get readiness(): Readiness {
     return this.#parts.events.readiness;
   }
@@ -152,7 +158,7 @@ export class Whizbang<Tx = Queryable> extends Dispatcher implements AsyncDisposa
     this.#state = 'stopped';
     const { sending, database, coordinator, logger, events, invoker } = this.#parts;
     const deadline = performance.now() + seconds * 1000;
-    // Told to stop while it starts: half of it would be left running.
+    // `stop` may be called while it starts: without this wait, half of it would be left running.
     await beforeDeadline(
       this.#starting.catch(() => {}),
       deadline,
@@ -170,7 +176,7 @@ export class Whizbang<Tx = Queryable> extends Dispatcher implements AsyncDisposa
     this.#log('Stopped');
   }
 
-  /** By this an operator finds the process of an instance that he sees in the tables. */
+  /** Lets an operator match a row of `wh_service_instances` to its process. */
   #log(what: string): void {
     const { logger, schema, coordinator, database } = this.#parts;
     const { instanceId, hostName, processId } = coordinator.instance;
@@ -201,7 +207,7 @@ function alreadyStarted(service: string): WhizbangError {
   });
 }
 
-/** Where the database is the transport too, it is the database that cannot be reached. */
+/** Names the database instead of the transport: where it is the transport too, it cannot be reached. */
 function withoutTransport(error: unknown): unknown {
   const isOfTransport = error instanceof WhizbangError && error.code === 'TRANSPORT_UNAVAILABLE';
   return isOfTransport && error.cause instanceof WhizbangError ? error.cause : error;

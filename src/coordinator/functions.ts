@@ -1,23 +1,27 @@
-// The functions of sql/functions that are called beside process_work_batch: one small function here for each, named after it.
-// In: something that runs a statement, the schema in quotes, the parameters. Out: the answer, as TypeScript says it.
-// Called by all who have such a question. They never borrow a connection, never wait with a limit and never retry.
+// The functions of sql/functions that are called beside process_work_batch.
+// For each there is one small function here, named after it.
+// In: something that runs a statement, the schema in quotes, the parameters. Out: the answer as a value.
+// Called by every part that needs one. They never borrow a connection, wait with a limit or retry.
 import type { Queryable } from '../database/index.js';
 import type { MessageId } from '../message.js';
 import type { Instance } from './request.js';
 
-/** Frees what the instance holds. Gives how many streams were released. */
+/** Frees what the instance holds. Returns how many streams were released. */
 export async function deregisterInstance(db: Queryable, schema: string, instanceId: string): Promise<number> {
   const text = `select ${schema}.deregister_instance(p_instance_id => $1::uuid)::text as released`;
   const { released } = await oneRow<{ released: string }>(db, text, [instanceId]);
   return Number(released);
 }
 
-/** A schema has one service. Fails when an instance of another one runs in it, also when both start at once. */
+/**
+ * Joins the service of the schema. A schema has one service: this fails when
+ * an instance of another service runs in it, also when both start at once.
+ */
 export async function joinService(db: Queryable, schema: string, instanceId: string): Promise<void> {
   await db.query(`select ${schema}.wh_join_service(p_instance_id => $1::uuid)`, [instanceId]);
 }
 
-/** The service wants what is sent to these addresses. */
+/** Subscribes the service to what is sent to these addresses. */
 export async function subscribe(
   db: Queryable,
   schema: string,
@@ -31,14 +35,14 @@ export async function subscribe(
   await db.query(text, [instanceId, JSON.stringify(addresses)]);
 }
 
-/** What became of an outbox message that was to be transferred. `error`: as JSON, of one that failed. */
+/** The result for an outbox message that was to be transferred. `error` is JSON, for one that failed. */
 export interface TransferRow {
   readonly message_id: MessageId;
   readonly outcome: 'settled' | 'lost' | 'failed' | 'held-back';
   readonly error?: string | null;
 }
 
-/** All of them in one step, or none: rejects when one of the receivers fails. */
+/** Transfers all messages in one step, or none. Rejects when one of the receivers fails. */
 export function transfer(
   db: Queryable,
   schema: string,
@@ -49,7 +53,9 @@ export function transfer(
   return transferBy(db, `select ${columns} from ${schema}.wh_transfer`, instance, messageIds);
 }
 
-/** Each receiver by itself: what one of them fails for is held up, and nothing else. */
+/**
+ * Transfers to each receiver separately. When one fails, only the messages for which it failed are held up.
+ */
 export function transferEach(
   db: Queryable,
   schema: string,
@@ -73,7 +79,7 @@ async function transferBy(
   return (await db.query(text, values)).rows as readonly TransferRow[];
 }
 
-/** The receptors of a message that need not run again. */
+/** Returns the receptors of a message that need not run again. */
 export async function doneReceptors(
   db: Queryable,
   schema: string,
@@ -84,42 +90,49 @@ export async function doneReceptors(
   return JSON.parse(names) as string[];
 }
 
-/** Whoever had it before died or stalled, and may have been running it. Gives how often that has happened. */
+/**
+ * Counts that the previous holder of the message died or stalled,
+ * perhaps while running it. Returns how often that has happened.
+ */
 export async function countInterruption(
   db: Queryable,
   schema: string,
   messageId: MessageId,
 ): Promise<number> {
   const text = `select ${schema}.wh_count_interruption($1::uuid)::text as interruptions`;
-  // Null, and so 0, when somebody else has finished it meanwhile: then its completion is refused.
+  // Null, and so 0, when another holder has finished it
+  // meanwhile: then the completion of this one is refused.
   return Number((await oneRow<{ interruptions: string | null }>(db, text, [messageId])).interruptions);
 }
 
-/** Where the schema notifies, and the number of this session, by which it is called there. */
+/**
+ * Returns the channel on which the schema notifies, and
+ * the process id by which it addresses this session there.
+ */
 export function channelOf(db: Queryable, schema: string): Promise<{ channel: string; pid: string }> {
   return oneRow(db, `select ${schema}.wh_channel() as channel, pg_backend_pid()::text as pid`);
 }
 
-/** From now on this session hears what is notified. */
+/** Makes this session receive the notifications of the channel. */
 export async function listenTo(db: Queryable, channel: string): Promise<void> {
   await db.query(`listen "${channel.replaceAll('"', '""')}"`);
 }
 
-/** What came of asking for the watch: see `Sleep` in work/loop/listener.ts. */
+/** The answer to a request for the watch: see `Sleep` in work/loop/listener.ts. */
 export type AskedToSleep = 'asleep' | 'covered' | 'passed' | 'busy';
 
-/** `isAble`: what is stored now could be begun at once. */
+/** Requests the watch for this session. `isAble`: what is stored now could be begun at once. */
 export async function fallAsleep(db: Queryable, schema: string, isAble: boolean): Promise<AskedToSleep> {
   const text = `select ${schema}.wh_fall_asleep(${isAble}) as sleep`;
   return (await oneRow<{ sleep: AskedToSleep }>(db, text)).sleep;
 }
 
-/** Writers need not notify this session any more. */
+/** Ends the sleep of this session: writers need not notify it any more. */
 export async function wakeUp(db: Queryable, schema: string): Promise<void> {
   await db.query(`select ${schema}.wh_wake_up() as awake`);
 }
 
-/** Fails the transaction, so that nothing of it can be committed, whatever is made of the error. */
+/** Fails the transaction, so that nothing of it can be committed, however the error is handled. */
 export async function spoilTransaction(db: Queryable): Promise<void> {
   await db.query(`select 'the lease of this message was lost'::int`).catch(() => {});
 }
@@ -130,7 +143,7 @@ export async function canWrite(db: Queryable): Promise<boolean> {
   return (await oneRow<{ read_only: string }>(db, text)).read_only === 'off';
 }
 
-/** The schemas of whizbang in this database that this role may not deliver to. */
+/** Returns the schemas of whizbang in this database to which this role may not deliver. */
 export async function schemasOutOfReach(db: Queryable): Promise<readonly string[]> {
   const text = `
     select coalesce(json_agg(n.nspname order by n.nspname), '[]')::text as schemas

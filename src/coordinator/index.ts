@@ -1,8 +1,10 @@
-// The only door to PostgreSQL for work: one request, one call of process_work_batch, one batch. Beside it, the insert that
-// sends in a transaction of the user's, and one function for each other function in sql/functions that is called from here.
-// In: what to store, complete, fail, renew and how much to hand out. Out: the work that is now leased to the caller.
-// Called by strategies and workers, or by a program directly. It holds no queue and no timer, never begins
-// a transaction, and never sends a call twice unless the server or the connection says that nothing happened.
+// The only door to PostgreSQL for work: one request, one call of process_work_batch,
+// one batch. Beside it are the insert that sends in a user's transaction, and one
+// function for each other function of sql/functions that is called.
+// In: what to store, complete, fail and renew, and how much to hand out.
+// Out: the work that is now leased to the caller.
+// Called by strategies and workers, or by a program directly. It holds no queue and no timer, never begins a
+// transaction, and never sends a call twice unless the server or the connection shows that nothing happened.
 
 export {
   type AskedToSleep,

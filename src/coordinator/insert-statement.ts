@@ -1,5 +1,6 @@
-// What is sent in a transaction of the user's is one plain insert, or a function that does as much, which works at any isolation level
-// and waits for nobody. One text parameter, because that is what every driver passes on as it is.
+// Sending in a user's transaction is one plain insert, or one function that does
+// the same. It works at any isolation level and waits for no other transaction.
+// It has one text parameter, because every driver passes text on unchanged.
 import { fromDatabaseError, type Queryable, quoteSchema } from '../database/index.js';
 import { WhizbangError } from '../errors.js';
 import type { NewOutboxMessage } from '../message.js';
@@ -11,7 +12,7 @@ interface InsertStatement {
   readonly values: [string];
 }
 
-/** Rows get their sequence_order in the order of the array. It returns no rows. */
+/** Builds the insert. Rows get their sequence_order in the order of the array. It returns no rows. */
 export function transactionalInsert(
   schema: string,
 ): (messages: readonly NewOutboxMessage[]) => InsertStatement {
@@ -31,13 +32,15 @@ export function transactionalInsert(
   return (messages) => ({ text, values: [encode(messages)] });
 }
 
-/** The same, for services whose messages to themselves go straight to their inbox. */
+/** Builds the same for services whose messages to themselves go straight to their inbox. */
 function transactionalSend(schema: string): (messages: readonly NewOutboxMessage[]) => InsertStatement {
   const text = `select ${quoteSchema(schema)}.wh_send($1::text::jsonb)::text as stored`;
   return (messages) => ({ text, values: [encode(messages)] });
 }
 
-/** Stores in a transaction of the user's: one statement, made once for each schema. */
+/**
+ * Returns a function that stores in a user's transaction. Its one statement is built once for each schema.
+ */
 export function outboxInsert(
   schema: string,
   sendsDirectly: boolean,
@@ -51,7 +54,10 @@ export function outboxInsert(
   };
 }
 
-/** Checked here: an error of the server would name a type and a value, but not the field, and end the transaction. */
+/**
+ * Checks and encodes the messages. An error of the server would name a
+ * type and a value, but not the field, and would abort the transaction.
+ */
 function encode(messages: readonly NewOutboxMessage[]): string {
   const rows = messages.map((message, i) => {
     const { messageId, destination, eventType, eventData, metadata, scope, streamId, isEvent } = message;
@@ -87,7 +93,10 @@ function encode(messages: readonly NewOutboxMessage[]): string {
   return encodeRows(rows, messages);
 }
 
-/** PostgreSQL stores neither a zero character nor half a surrogate pair. Few texts have either: only they are searched. */
+/**
+ * Matches a zero character or half a surrogate pair, which PostgreSQL
+ * cannot store. Few texts match, and only they are searched for a fault.
+ */
 const unstorable = /\\u0000|\\ud[89a-f]/;
 
 function encodeRows(rows: readonly object[], messages: readonly NewOutboxMessage[]): string {

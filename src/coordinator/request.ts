@@ -12,8 +12,9 @@ import type {
 } from '../message.js';
 
 /**
- * Everything one call carries. All of it is optional: an empty request is a heartbeat that also asks for work.
- * What is left out takes the coordinator's option, or else the default of the SQL function.
+ * Everything that one call sends. All of it is optional: an empty request
+ * is a heartbeat that also asks for work. A field that is left out takes
+ * the option of the coordinator, or else the default of the SQL function.
  */
 export interface WorkBatchRequest {
   readonly outboxCompletions?: readonly MessageCompletion[] | undefined;
@@ -37,22 +38,25 @@ export interface WorkBatchRequest {
   readonly maxOutboxItems?: number | undefined;
   readonly maxInboxItems?: number | undefined;
   readonly maxPerspectiveItems?: number | undefined;
-  /** Work that nobody has leased for longer than this may be claimed by any instance. */
+  /** How long work must have been unleased before any instance may claim it. */
   readonly takeoverSeconds?: number | undefined;
   /**
-   * The handlers this instance has: of the inbox it is handed only messages for one of them, and nothing that lies
-   * behind another in its stream. Left out: messages for any handler. Empty: none.
+   * The handlers of this instance. It is handed only inbox messages for one of them, and none that is
+   * behind a message for another handler in its stream. Left out: messages for any handler. Empty: none.
    */
   readonly inboxHandlers?: readonly string[] | undefined;
-  /** How many streams could begin at once, per lane: so many may be of other partitions, without `takeoverSeconds`. Default: 0. */
+  /**
+   * How many streams could begin at once, per lane. So many may be of
+   * other partitions, without waiting for `takeoverSeconds`. Default: 0.
+   */
   readonly spareOutboxStreams?: number | undefined;
   readonly spareInboxStreams?: number | undefined;
 }
 
-/** For a call that only stores or reports: it hands nothing out. */
+/** Limits of a call that only stores or reports: it hands nothing out. */
 export const noRoom = Object.freeze({ maxOutboxItems: 0, maxInboxItems: 0, maxPerspectiveItems: 0 });
 
-/** Who is calling. */
+/** The instance that makes the call. */
 export interface Instance {
   readonly instanceId: string;
   readonly serviceName: string;

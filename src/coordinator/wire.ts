@@ -1,6 +1,6 @@
 // The wire shape of process_work_batch, both ways, and nowhere else.
 // In: a request, or the rows of a result. Out: a statement with its parameters, or a WorkBatch.
-// Called by the coordinator. It never talks to the database; what a value must be is the database's to judge.
+// Called by the coordinator. It never talks to the database; the database decides which values are valid.
 import { WhizbangError } from '../errors.js';
 import {
   type LostLease,
@@ -12,7 +12,9 @@ import {
 import { isUuid } from '../uuid.js';
 import type { Instance, WorkBatchRequest } from './request.js';
 
-/** How each part travels. JSON as one text parameter: drivers that see jsonb encode it a second time. */
+/**
+ * The cast of each kind of part. JSON is one text parameter: drivers that see jsonb encode it a second time.
+ */
 const casts = {
   uuid: '::uuid',
   text: '::text',
@@ -60,8 +62,9 @@ export const requestParts = {
 } as const satisfies Record<keyof WorkBatchRequest, keyof typeof casts>;
 
 /**
- * What stands for a part that is left out: the default of the function. Said instead of left out, because PostgreSQL reads
- * the defaults of a function anew for every statement: 35 of the 155 µs that it takes to call one that does nothing.
+ * The value for a part that is left out: the default of the function. It is written
+ * out, because PostgreSQL would read the defaults of a function anew for every
+ * statement: 35 of the 155 µs that it takes to call a function that does nothing.
  */
 const sqlDefaults: Partial<Record<keyof WorkBatchRequest, string>> = {
   flags: '0',
@@ -81,12 +84,12 @@ export interface Statement {
   readonly values: (string | null)[];
 }
 
-/** Every parameter in its place; a value only for what is there. */
+/** Encodes a call: every parameter in its place, and a value only for what is given. */
 export function encodeCall(schema: string, instance: Instance, request: WorkBatchRequest): Statement {
   const values: (string | null)[] = [];
   const args: string[] = [];
   const add = (key: string, value: unknown, part: keyof typeof casts, otherwise = 'null') => {
-    // Names are a choice: none of them is another thing than all.
+    // An empty list of names means none of them. No list means all.
     const isNothing = Array.isArray(value) && value.length === 0 && part !== 'names';
     if (value === undefined || isNothing) {
       args.push(otherwise);
@@ -104,17 +107,23 @@ export function encodeCall(schema: string, instance: Instance, request: WorkBatc
 const instanceEntries = Object.entries(instanceParts) as [keyof Instance, keyof typeof casts][];
 const requestEntries = Object.entries(requestParts) as [keyof WorkBatchRequest, keyof typeof casts][];
 
-/** Without room in any lane all that can come back is what was lost. */
+/** Whether the call may hand out items. Without room in any lane it can only return lost leases. */
 function handsOut({ maxOutboxItems, maxInboxItems, maxPerspectiveItems }: WorkBatchRequest): boolean {
   return maxOutboxItems !== 0 || maxInboxItems !== 0 || maxPerspectiveItems !== 0;
 }
 
-/** Text for what drivers, or a user's type parsers, read in more than one way. A cast takes 3 µs, a column 2. */
+/**
+ * The columns of an item. They are text where drivers, or a user's
+ * type parsers, return different types. A cast takes 3 µs, a column 2.
+ */
 const itemColumns = `source, message_id, stream_id, partition_number::text, destination, event_type, event_data::text,
   metadata::text, scope::text, status::text, flags::text, attempts::text, sequence_order::text,
   extract(epoch from lease_expiry)::text as lease_expiry`;
 
-/** In a user's transaction, of whatever library, as a rule: nothing but text. */
+/**
+ * The columns of a lost lease, all as text: such a call is
+ * usually made in a user's transaction, of any library.
+ */
 const lostColumns = 'source, message_id::text, flags::text';
 
 type Row = Record<string, string | null>;
@@ -168,7 +177,7 @@ function encodeValue(name: string, value: unknown, part: keyof typeof casts): st
   return String(value);
 }
 
-/** One pass of JSON for the whole array: a fourth of the time that text put together field by field takes. */
+/** Encodes the whole array in one pass of JSON: a fourth of the time that encoding field by field takes. */
 function encodeItems(name: string, items: unknown): string {
   if (!Array.isArray(items)) throw invalid(name, 'is not an array');
   const renamed = items.map((item: unknown, i) => renameKeys(name, i, item));
@@ -182,14 +191,17 @@ function encodeItems(name: string, items: unknown): string {
   }
 }
 
-/** Keys are renamed, not picked: a misspelt one reaches the database and is refused there by its name. */
+/**
+ * Renames the keys and does not pick them: a misspelt key
+ * reaches the database and is refused there by its name.
+ */
 function renameKeys(name: string, index: number, item: unknown): Record<string, unknown> {
   if (typeof item !== 'object' || item === null) throw invalid(`${name}[${index}]`, 'is not an object');
   const renamed: Record<string, unknown> = {};
   for (const key of Object.keys(item)) {
     const value = (item as Record<string, unknown>)[key];
     const field = snake(key);
-    // JSON would turn these into null without a word, and null means that the default is wanted.
+    // JSON would turn these into null silently, and null means that the default is wanted.
     if (typeof value === 'number' && !Number.isFinite(value)) {
       throw invalid(`${name}[${index}].${field}`, `is ${value}`);
     }
@@ -206,7 +218,7 @@ function encodeIds(name: string, ids: unknown): string {
   return `{${ids.map((id: unknown, i) => encodeUuid(`${name}[${i}]`, id)).join(',')}}`;
 }
 
-/** Each in quotes, whatever it contains, so that none is read as null or as two. */
+/** Encodes names, each in quotes, whatever it contains, so that none is read as null or as two. */
 function encodeNames(name: string, names: unknown): string {
   if (!Array.isArray(names)) throw invalid(name, 'is not an array');
   const quoted = names.map((each: unknown, i) => {

@@ -22,17 +22,23 @@ import { deregisterInstance } from './functions.js';
 import type { Instance, WorkBatchRequest } from './request.js';
 import { decodeBatch, encodeCall, requestParts, type Statement } from './wire.js';
 
-/** Of a coordinator: its database, who it is, and numbers that go with every call. */
+/** Options of a WorkCoordinator: its database, its instance, and numbers that go with every call. */
 export type CoordinatorOptions = (
   | { readonly pool: ConnectionPool; readonly client?: undefined }
-  /** A client or transaction of the caller's. Nothing is retried on it: only its owner knows what else it did. */
+  /**
+   * A client or transaction of the caller. Nothing is retried
+   * on it: only its owner knows what else was done on it.
+   */
   | { readonly client: Queryable; readonly pool?: undefined }
 ) &
   GivenOptions<typeof coordinatorOptions> & {
     readonly instance: Partial<Instance> & Pick<Instance, 'serviceName'>;
-    /** Default: `public`. */
+    /** The schema. Default: `public`. */
     readonly schema?: string | undefined;
-    /** New outbox messages that only this schema listens to go straight to its inbox (WorkBatchFlags.Direct). Default: false. */
+    /**
+     * Whether new outbox messages that only this schema listens to go
+     * straight to its inbox (WorkBatchFlags.Direct). Default: false.
+     */
     readonly sendsDirectly?: boolean | undefined;
   };
 
@@ -61,8 +67,8 @@ export class WorkCoordinator {
   }
 
   /**
-   * One call, one transaction. Given a transaction of the caller's, the call becomes part of it, and what it
-   * handed out counts only once that is committed.
+   * Makes one call in one transaction. Given a transaction of the caller, the call
+   * becomes part of it, and what it handed out counts only once that is committed.
    */
   async processWorkBatch(request: WorkBatchRequest = {}, transaction?: Queryable): Promise<WorkBatch> {
     const { text, values } = this.#encode(request);
@@ -80,7 +86,7 @@ export class WorkCoordinator {
     });
   }
 
-  /** A clean goodbye: frees what this instance holds, at once. Returns how many streams were released. */
+  /** Deregisters this instance and frees what it holds, at once. Returns how many streams were released. */
   async deregister(transaction?: Queryable): Promise<number> {
     return this.#run((db) => deregisterInstance(db, this.#schema, this.instance.instanceId), transaction);
   }

@@ -22,12 +22,12 @@ export interface PooledClient extends Queryable {
 /** A pool of connections: a `pg.Pool` fits. */
 export interface ConnectionPool {
   connect(): Promise<PooledClient>;
-  /** The pool whose connections these are, when it has none of its own. */
+  /** The pool that these connections come from, when this one has none of its own. */
   readonly source?: ConnectionPool | undefined;
   on?(event: 'error', listener: (error: Error) => void): unknown;
 }
 
-/** The few things a LISTEN connection has to be able to do; a `pg.Client` can. */
+/** The methods that a LISTEN connection must have. A `pg.Client` fits. */
 export interface ListenClient {
   query(text: string): Promise<{ rows: unknown[] }>;
   on(event: 'notification', listener: (notification: { payload?: string | undefined }) => void): unknown;
@@ -39,10 +39,11 @@ export interface ListenClient {
 const guarded = new WeakSet<ConnectionPool>();
 
 /**
- * A pool reports the death of an idle connection as an 'error', which ends the process when nobody listens.
- * The pool has already replaced that connection, so a restart of PostgreSQL needs no more than a listener. A new
- * connection needs one too: it may break in the moment in which the pool no longer listens and the borrower not yet,
- * when its greeting and its end arrive together.
+ * Adds the listeners that a pool needs. A pool reports the end of an idle connection as
+ * an 'error', which ends the process when nobody listens. The pool has already replaced
+ * that connection, so a restart of PostgreSQL needs no more than a listener. A new
+ * connection needs one too. It may break after the pool has removed its listener and
+ * before the borrower has added one, when its first message and its end arrive together.
  */
 export function guardPool(pool: ConnectionPool): void {
   if (guarded.has(pool)) return;
@@ -75,7 +76,7 @@ export async function withPooledClient<T>(
     return await answerWithin(timeoutMs, work(client));
   } catch (error) {
     const ours = fromDatabaseError(error);
-    // One to a server that has become a replica is of no more use: the next may lead to the new primary.
+    // A connection to a server that has become a replica is useless: the next may lead to the new primary.
     if (ours.code === 'CONNECTION_LOST' || ours.code === 'READ_ONLY_DATABASE') broken ??= ours;
     const unansweredMs = unansweredMsOf(ours);
     if (unansweredMs !== undefined) askIdle(pool.source ?? pool, unansweredMs);
@@ -86,12 +87,16 @@ export async function withPooledClient<T>(
   }
 }
 
-/** Opening one takes no time, and neither does waiting for one in a pool that is large enough. */
+/**
+ * Time limit to get a connection. Opening one takes no time, and
+ * neither does waiting for one in a pool that is large enough.
+ */
 export const connectMs = 15_000;
 
 /**
- * A client of the pool, but not at any price: a connection that is opened while the network is down may never be answered, and
- * a pool whose clients all wait for another one never has one left. Who comes too late goes back to the pool.
+ * Borrows a client of the pool, with a time limit. A connection that is opened while
+ * the network is down may never be answered, and a pool whose clients all wait for
+ * another one never has one left. A client that comes too late goes back to the pool.
  */
 export async function borrowClient(pool: ConnectionPool, withinMs = connectMs): Promise<PooledClient> {
   let isLate = false;
@@ -110,7 +115,7 @@ export async function borrowClient(pool: ConnectionPool, withinMs = connectMs): 
   });
 }
 
-/** What `pg.Pool` tells of itself. Other pools may tell nothing. */
+/** The counts of a `pg.Pool`. Other pools may not have them. */
 interface PoolCounts {
   readonly totalCount?: number;
   readonly idleCount?: number;

@@ -1,6 +1,8 @@
 import { sqlStates, WhizbangError, type WhizbangErrorCode } from '../errors.js';
 
-/** What drivers put on an error that the server sent: node-postgres, PGlite and postgres.js agree on these. */
+/**
+ * Fields that drivers put on an error of the server: node-postgres, PGlite and postgres.js agree on these.
+ */
 interface ServerError {
   readonly code: string;
   readonly message: string;
@@ -11,7 +13,10 @@ interface ServerError {
   readonly position?: string;
 }
 
-/** The server's own error, if there is one in the chain of causes: query builders wrap it, each in its way. */
+/**
+ * Returns the server's own error, if there is one in the
+ * chain of causes. Query builders wrap it in different ways.
+ */
 export function serverErrorOf(error: unknown): ServerError | undefined {
   for (let link = error, depth = 0; typeof link === 'object' && link !== null && depth < 6; depth++) {
     const found = asServerError(link);
@@ -22,12 +27,14 @@ export function serverErrorOf(error: unknown): ServerError | undefined {
 }
 
 /**
- * `EPIPE` also has the shape of an SQLSTATE, but errors of the operating system carry a `syscall`; so have the codes
- * of Prisma (P2010), whose errors carry the `clientVersion`.
+ * Returns the link as an error of the server, if it is one. `EPIPE` also has the
+ * shape of an SQLSTATE, but errors of the operating system have a `syscall`. The
+ * codes of Prisma (P2010) have that shape too, but its errors have a `clientVersion`.
  */
 function asServerError(link: object): ServerError | undefined {
   const { code, originalCode, originalMessage } = link as Record<string, unknown>;
-  // The adapters of Prisma keep what the server said beside their own reading of it, in an object that is no Error.
+  // The adapters of Prisma keep the code and message of the
+  // server beside their own, in an object that is no Error.
   if (isSqlState(originalCode)) {
     return { ...link, code: originalCode, message: String(originalMessage) };
   }
@@ -36,7 +43,10 @@ function asServerError(link: object): ServerError | undefined {
   return link as Error & ServerError;
 }
 
-/** `cause` is the rule; Sequelize says `parent`, TypeORM `driverError`, Prisma `meta.driverAdapterError`. */
+/**
+ * Returns the cause of an error: usually `cause`, in Sequelize `parent`,
+ * in TypeORM `driverError`, in Prisma `meta.driverAdapterError`.
+ */
 function causeOf(link: object): unknown {
   const { cause, parent, driverError, meta } = link as Record<string, unknown>;
   return cause ?? parent ?? driverError ?? (meta as Record<string, unknown> | undefined)?.driverAdapterError;
@@ -46,7 +56,10 @@ function isSqlState(code: unknown): code is string {
   return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code);
 }
 
-/** An error of a call that had been sent. What did not come from the server is a connection that broke. */
+/**
+ * Converts an error of a call that had been sent. An error that
+ * did not come from the server means that the connection broke.
+ */
 export function fromDatabaseError(error: unknown): WhizbangError {
   if (error instanceof WhizbangError) return error;
   const server = serverErrorOf(error);
@@ -64,7 +77,10 @@ export function fromDatabaseError(error: unknown): WhizbangError {
   });
 }
 
-/** The server lists all the arguments of a function that it does not find: what is missing would drown in them. */
+/**
+ * Leaves out the arguments of a function that the server does
+ * not find: it lists all of them, which hides what is missing.
+ */
 function notMigrated({ message }: ServerError): string {
   return `The schema is not migrated, or by an older version: ${message.replace(/\(.*\)/s, '(…)')}.`;
 }
@@ -74,7 +90,7 @@ const serverIsFull =
   'Nothing was sent. All connections that the server, the database or the role may have are in use: make pools smaller, ' +
   'raise max_connections, or put pgbouncer between.';
 
-/** An error from before anything was sent. */
+/** Converts an error from before anything was sent. */
 export function connectionFailed(error: unknown): WhizbangError {
   if (error instanceof WhizbangError) return error;
   const sqlState = serverErrorOf(error)?.code;
@@ -104,7 +120,7 @@ function versionsOf(detail = ''): Record<string, unknown> {
     const { stream_id, expected_version, actual_version } = JSON.parse(detail) as Record<string, unknown>;
     return { streamId: stream_id, expectedVersion: expected_version, actualVersion: actual_version };
   } catch {
-    return { detail }; // raised by somebody else under our SQLSTATE: the error itself must still get through
+    return { detail }; // raised by other code with our SQLSTATE: the error itself must still be reported
   }
 }
 

@@ -1,4 +1,4 @@
-// The connections that idle in a pool beside one that has died without a word: perhaps they have, too.
+// The check of the idle connections of a pool after one connection has died silently: they may be dead too.
 // In: the pool. Out: those that do not answer are destroyed. Called when a connection was not answered.
 // It never takes one from its borrower; one that answers goes back to the pool at once.
 import { answerWithin } from '../time-limits.js';
@@ -12,7 +12,7 @@ interface Client {
 
 interface Pool {
   connect(): Promise<Client>;
-  /** Of `pg.Pool`. Other pools may not tell. */
+  /** The count of a `pg.Pool`. Other pools may not have it. */
   readonly idleCount?: number;
 }
 
@@ -20,8 +20,8 @@ const asking = new WeakSet<Pool>();
 const ignore = () => {};
 
 /**
- * All of them at once: whoever would get them one after the other would wait in vain for each. Who needs one meanwhile gets
- * a new one.
+ * Checks all idle connections at once: a borrower that got them one after the other
+ * would wait for each of them. A borrower that needs one meanwhile gets a new one.
  */
 export function askIdle(pool: Pool, withinMs: number): void {
   const { idleCount = 0 } = pool;

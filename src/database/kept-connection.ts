@@ -2,9 +2,9 @@ import { WhizbangError } from '../errors.js';
 import { borrowClient, type ConnectionPool, type PooledClient } from './connection.js';
 
 /**
- * One connection of a pool, for one user at a time, that is kept between uses, so that nobody else can take it: whatever
- * receptors do with the rest of the pool, the instance can renew its leases, report and stop. Before `keep` and after
- * `giveBack`, connections are borrowed as anybody's.
+ * One connection of a pool, for one user at a time. It is kept between uses, so that no other borrower
+ * can take it: whatever receptors do with the rest of the pool, the instance can renew its leases,
+ * report and stop. Before `keep` and after `giveBack`, connections are borrowed from the pool as usual.
  */
 export class KeptConnection implements ConnectionPool {
   readonly source: ConnectionPool;
@@ -12,10 +12,13 @@ export class KeptConnection implements ConnectionPool {
   #isKeeping = false;
   #client: PooledClient | undefined;
   #isLent = false;
-  /** Those who use it, one after the other. */
+  /** The end of the last use in the queue: uses follow one after the other. */
   #last: Promise<void> = Promise.resolve();
 
-  /** `onEnding`: somebody has called `end` on the pool, which waits for all that it has given out. */
+  /**
+   * `onEnding` is called when `end` was called on the pool,
+   * which waits for all clients that it has given out.
+   */
   constructor(pool: ConnectionPool, onEnding: () => void) {
     this.source = pool;
     this.#onEnding = onEnding;
@@ -51,7 +54,7 @@ export class KeptConnection implements ConnectionPool {
   }
 
   #refuseEnding(): void {
-    // Of `pg.Pool`: it gives out nothing more, and waits for what it has given out.
+    // A `pg.Pool` that is ending gives out no more clients, and waits for those that it has given out.
     if ((this.source as { readonly ending?: boolean }).ending !== true) return;
     this.#onEnding();
     throw endedPool();
@@ -70,7 +73,10 @@ export class KeptConnection implements ConnectionPool {
     };
   }
 
-  /** While nobody uses it nobody else listens, and an 'error' without a listener ends the process. */
+  /**
+   * Adds an error listener. While the client is not in use it has no
+   * other one, and an 'error' without a listener ends the process.
+   */
   #attend(client: PooledClient): PooledClient {
     client.on?.('error', this.#onError);
     return client;

@@ -2,8 +2,8 @@
 import { WhizbangError } from '../errors.js';
 
 /**
- * pg makes something of any text: it would look for a host called "base" and say that it is not there. The text itself
- * may hold a password, and is not in the error.
+ * Refuses a text that is not a URL. pg accepts any text: it would look for a host called
+ * "base" and report that there is none. The text may hold a password, and is not in the error.
  */
 export function refuseConnectionString(owner: string, option: string, value: unknown): void {
   if (typeof value === 'string' && /^(postgres(ql)?:\/\/|socket:|\/)/i.test(value)) return;
@@ -14,7 +14,7 @@ export function refuseConnectionString(owner: string, option: string, value: unk
   });
 }
 
-/** `"name"`, for a name that PostgreSQL would keep as it is. */
+/** Returns `"name"`, for a name that PostgreSQL would keep as it is. */
 export function quoteSchema(schema: string): string {
   const fault = faultOf(schema);
   if (fault !== undefined) {

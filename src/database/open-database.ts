@@ -11,10 +11,16 @@ import {
 } from './connection.js';
 import { KeptConnection } from './kept-connection.js';
 
-/** Beside those of the receptors: the calls', the transport's, one to LISTEN, one for who invokes. */
+/**
+ * Connections beside those of the receptors: one for the calls,
+ * one for the transport, one to LISTEN, one for `invoke`.
+ */
 const connectionsOfItsOwn = 4;
 
-/** Idle for so long, a connection is asked for a sign of life. Node asks every second then, and gives it up after ten. */
+/**
+ * How long a connection is idle before it is probed (keep-alive).
+ * Node then probes every second, and gives it up after ten.
+ */
 const keepAliveMs = 5_000;
 
 /** The database: a pool of yours, or a URL. */
@@ -25,15 +31,15 @@ export type DatabaseOptions =
 
 export interface Database {
   readonly pool: ConnectionPool;
-  /** For the calls of the instance: one connection that receptors cannot take from it. */
+  /** Holds one connection for the calls of the instance, which receptors cannot take. */
   readonly forCalls: ConnectionPool;
-  /** From now on it is kept. */
+  /** Keeps the connection of `forCalls` from now on. */
   keep(): void;
   /** How many receptors may run at once. */
   readonly concurrency: number;
-  /** Undefined: it does not listen. */
+  /** Undefined when the instance does not listen. */
   readonly connectToListen: (() => Promise<ListenClient>) | undefined;
-  /** Gives back what it has of the pool, and ends it, if it is our own. */
+  /** Gives back its connections to the pool, and ends the pool if it is our own. */
   close(): Promise<void>;
 }
 
@@ -48,15 +54,16 @@ export function openDatabase(
   const concurrency = concurrencyOf(options, defaultConcurrency);
   const own =
     options.pool === undefined
-      ? // Those stay open: after ten quiet seconds the first message would wait for a new one, and for its plans.
+      ? // They stay open: else, after ten quiet seconds, a message would wait for a new one and its plans.
         new pg.Pool({
           connectionString,
           max: concurrency + connectionsOfItsOwn,
           min: connectionsOfItsOwn,
-          // They do not keep the process: a script that has sent may simply end. A started instance has its loop.
+          // They do not keep the process alive: a script that has
+          // sent may simply end. A started instance has its loop.
           allowExitOnIdle: true,
-          connectionTimeoutMillis: connectMs - 1_000, // first, so that it closes the one that is not answered
-          // So that a firewall does not forget the idle ones, and one that has died is noticed before it is used.
+          connectionTimeoutMillis: connectMs - 1_000, // shorter: pg closes the unanswered connection
+          // A firewall must not drop idle ones, and one that has died must be noticed before it is used.
           keepAlive: true,
           keepAliveInitialDelayMillis: keepAliveMs,
         })
@@ -91,7 +98,10 @@ export function openDatabase(
   };
 }
 
-/** A receptor that sends outside its transaction waits for a call that needs a connection: there must be one left. */
+/**
+ * Returns how many receptors may run at once. A receptor that sends outside its
+ * transaction waits for a call that needs a connection: there must be one left.
+ */
 function concurrencyOf(
   { pool, concurrency }: Pick<DatabaseOptions, 'pool'> & { readonly concurrency?: number | undefined },
   defaultConcurrency: number,
@@ -113,7 +123,7 @@ async function connect(connectionString: string): Promise<ListenClient> {
     keepAliveInitialDelayMillis: keepAliveMs,
     connectionTimeoutMillis: 10_000,
   });
-  client.on('error', () => {}); // it may break before anybody else listens
+  client.on('error', () => {}); // it may break before another listener is added
   await client.connect();
   return client;
 }
@@ -132,7 +142,7 @@ async function borrow(pool: ConnectionPool): Promise<ListenClient> {
     end: async () => {
       if (isReleased) return;
       isReleased = true;
-      client.release(true); // it listens and may hold a lock: nobody else may get it
+      client.release(true); // it listens and may hold a lock: no other borrower may get it
     },
   };
 }

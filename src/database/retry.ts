@@ -2,8 +2,8 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { WhizbangError } from '../errors.js';
 
 /**
- * Runs a call again while its error says that nothing happened and the same call may be made again.
- * Each wait is random within a limit that doubles, so that those who collided do not meet again.
+ * Runs a call again while its error shows that nothing happened and that the same call may be made again.
+ * Each wait is random within a limit that doubles, so that calls that collided do not collide again.
  */
 export async function retrying<T>(
   call: () => Promise<T>,
@@ -16,7 +16,7 @@ export async function retrying<T>(
       const again =
         error instanceof WhizbangError &&
         error.retryable &&
-        error.code !== 'POOL_EXHAUSTED' && // it has waited already
+        error.code !== 'POOL_EXHAUSTED' && // it has already waited for a client
         retries < maxRetries;
       if (!again) throw error;
       await wait(Math.random() * Math.min(retryDelayMs * 2 ** retries, longestWaitMs));

@@ -1,13 +1,16 @@
-// The session of PostgreSQL that a transaction runs in: how it is told to end by itself, and what it does now.
-// In: its process id. Out: one word for each. Called by the watch over transactions; it never ends a session.
+// The session of PostgreSQL that a transaction runs in:
+// how it is made to end by itself, and what it does now.
+// In: its process id. Out: a statement, or its state.
+// Called by the watch over transactions; it never ends a session.
 import { type ConnectionPool, type Queryable, withPooledClient } from './connection.js';
 
 const setting = 'idle_in_transaction_session_timeout';
 
 /**
- * The first statement of a receptor's transaction. When nobody says anything in it for the time of a lease, PostgreSQL
- * ends it: its process stands still or its machine is gone, and whoever goes on needs its locks. A session that is more
- * impatient stays so. It gives the id of the session, by which the watch asks about it.
+ * Returns the first statement of a receptor's transaction. When no statement follows for
+ * the time of a lease, PostgreSQL ends the transaction: its process is stalled or its
+ * machine is gone, and the next holder needs its locks. A shorter timeout of the session is
+ * kept. The statement returns the process id of the session, by which the watch finds it.
  */
 export function openingStatement(leaseSeconds: number): string {
   const current = `current_setting('${setting}')`;
@@ -15,26 +18,30 @@ export function openingStatement(leaseSeconds: number): string {
   return `select pg_backend_pid()::text as pid, set_config('${setting}', case when ${isShorter} then ${current} else '${leaseSeconds * 1000}' end, true) as idle_limit`;
 }
 
-/** Begins a transaction with it: one text is one round trip. */
+/** Returns the statement that also begins the transaction: one text is one round trip. */
 export function beginStatement(leaseSeconds: number): string {
   return `begin isolation level read committed; ${openingStatement(leaseSeconds)}`;
 }
 
-/** From the answer to either. Behind a `begin` in one text there is a result for each statement. */
+/**
+ * Returns the process id from the answer to either statement. A
+ * text that starts with `begin` has a result for each statement.
+ */
 export function pidOf(answer: unknown): string | undefined {
   const last = [answer].flat().at(-1) as { readonly rows?: readonly unknown[] } | undefined;
   return (last?.rows?.[0] as { readonly pid?: string } | undefined)?.pid;
 }
 
 /**
- * `working`: at a statement, also when it waits for a lock. `idle`: it waits for the next one. `transmitting`: in the middle of
- * a statement, and the network has to go on. `gone`: it has ended. `unseen`: PostgreSQL did not say.
+ * What a session does. `working`: it runs a statement, also when that waits for a lock.
+ * `idle`: it waits for the next one. `transmitting`: it waits for the network in the middle
+ * of a statement. `gone`: it has ended. `unseen`: PostgreSQL did not return its state.
  */
 export type SessionState = 'working' | 'idle' | 'transmitting' | 'gone' | 'unseen';
 
 export type Sessions = (pid: string | undefined) => SessionState;
 
-/** Asks for a sign of life. */
+/** Checks that the connection answers. */
 export async function signOfLife(db: Queryable): Promise<void> {
   await db.query('select 1');
 }
@@ -50,7 +57,10 @@ interface Row {
   readonly waits_for: string | null;
 }
 
-/** Over whichever of these answers first. Never fails: when none does, nothing was seen. */
+/**
+ * Reads the states of sessions over the pool that answers
+ * first. Never fails: when none answers, all are unseen.
+ */
 export async function lookAtSessions(
   pools: readonly ConnectionPool[],
   pids: readonly string[],
@@ -69,7 +79,7 @@ export async function lookAtSessions(
 }
 
 function stateOf({ state, waits_for }: Row): SessionState {
-  // Null: of another role. Disabled: track_activities is off.
+  // Null: the session is of another role. Disabled: track_activities is off.
   if (state === null || state === 'disabled') return 'unseen';
   if (state.startsWith('idle')) return 'idle';
   return waits_for === 'Client' ? 'transmitting' : 'working';

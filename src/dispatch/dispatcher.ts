@@ -21,9 +21,12 @@ import {
   type SendOptions,
 } from './send-options.js';
 
-/** Where the dispatcher puts what is to be sent. */
+/** Stores what the dispatcher sends. */
 export interface OutboxWriter {
-  /** All of them or none, in this order. With a transaction: as a part of it. Resolves when they are stored. */
+  /**
+   * Stores all messages or none, in this order. With a
+   * transaction: as a part of it. Resolves when they are stored.
+   */
   store(messages: readonly NewOutboxMessage[], tx: unknown): Promise<void>;
 }
 
@@ -33,26 +36,26 @@ export interface Invocation {
   readonly envelope: Envelope;
   readonly tx: unknown;
   readonly signal: AbortSignal | undefined;
-  /** Where the dispatcher that invokes puts what it sends itself. */
+  /** The writer of the dispatcher that invokes. */
   readonly outbox: OutboxWriter;
 }
 
-/** Runs the receptor of a command and gives what it returned. */
+/** Runs the receptor of a command and returns its result. */
 export type Invoker = (invocation: Invocation) => Promise<unknown>;
 
 export interface DispatcherOptions extends Sender {
   readonly outbox: OutboxWriter;
   readonly invoker?: Invoker | undefined;
-  /** The receiver of a command that names none: this service, when it has a receptor for it. */
+  /** Returns the receiver of a command that names none: this service, when it has a receptor for it. */
   readonly defaultAddress?: ((definition: MessageDefinition) => string | undefined) | undefined;
 }
 
-/** What the dispatchers of an instance share: whose messages they send, and where they invoke. */
+/** Options that all dispatchers of an instance share: the sender, the invoker and the default address. */
 export type Origin = Omit<DispatcherOptions, 'outbox' | 'parent'>;
 
 type OneOrMany<Kind extends MessageKind> = MessageToSend<Kind> | readonly MessageToSend<Kind>[];
 
-/** Whatever sends: an instance, a scope; behind `ctx` in a receptor. */
+/** Sends messages. An instance and a scope are dispatchers, and `ctx` of a receptor uses one. */
 export class Dispatcher {
   readonly #options: DispatcherOptions;
 
@@ -60,25 +63,27 @@ export class Dispatcher {
     this.#options = options;
   }
 
-  /** A command, to the one service that handles it. Resolves with its id when it is stored. */
+  /** Sends a command to the one service that handles it. Resolves with its id when it is stored. */
   send(command: MessageToSend<'command'>, options?: SendOptions): Promise<MessageId>;
-  /** Many in one step: all of them are stored, in this order, or none. */
+  /** Sends many commands in one step: all of them are stored, in this order, or none. */
   send(commands: readonly MessageToSend<'command'>[], options?: SendManyOptions): Promise<MessageId[]>;
   send(commands: OneOrMany<'command'>, options?: SendManyOptions): Promise<MessageId | MessageId[]>;
   send(commands: OneOrMany<'command'>, options: SendOptions = {}): Promise<MessageId | MessageId[]> {
     return this.#dispatch('send', 'command', commands, options);
   }
 
-  /** An event, to everyone interested. Resolves with its id when it is stored. */
+  /** Publishes an event to all services that want it. Resolves with its id when it is stored. */
   publish(event: MessageToSend<'event'>, options?: PublishOptions): Promise<MessageId>;
-  /** Many in one step: all of them are stored, in this order, or none. */
+  /** Publishes many events in one step: all of them are stored, in this order, or none. */
   publish(events: readonly MessageToSend<'event'>[], options?: PublishManyOptions): Promise<MessageId[]>;
   publish(events: OneOrMany<'event'>, options?: PublishManyOptions): Promise<MessageId | MessageId[]>;
   publish(events: OneOrMany<'event'>, options: PublishOptions = {}): Promise<MessageId | MessageId[]> {
     return this.#dispatch('publish', 'event', events, options);
   }
 
-  /** Runs the receptor of a command here and now, and answers what it returned. Nothing is stored for it. */
+  /**
+   * Runs the receptor of a command here and now, and returns its result. Nothing is stored for the command.
+   */
   async invoke<Result>(
     command: MessageToSend<'command', Result>,
     options: InvokeOptions = {},
@@ -103,7 +108,7 @@ export class Dispatcher {
   ): Promise<MessageId | MessageId[]> {
     const many = Array.isArray(given);
     const messages = (many ? given : [given]) as readonly MessageToSend[];
-    if (!many) refuseOtherKind(given as MessageToSend, kind, method); // or its payload is taken for options
+    if (!many) refuseOtherKind(given as MessageToSend, kind, method); // else its payload is taken for options
     const resolved = resolveSendOptions(method, options, messages.length);
     if (messages.length === 0) return [];
     const prepared: NewOutboxMessage[] = [];
@@ -130,12 +135,15 @@ export class Dispatcher {
   }
 }
 
-/** For a receptor: what it sends continues the message that it handles. */
+/** Makes the dispatcher of a receptor: what it sends continues the message that it handles. */
 export function continuing(origin: Origin, parent: Envelope, outbox: OutboxWriter): Dispatcher {
   return new Dispatcher({ ...origin, parent, outbox });
 }
 
-/** Types say it too; but not to those who write JavaScript, and a command that is published finds no receiver. */
+/**
+ * Refuses a message of the other kind. Types do not check this
+ * in JavaScript, and a published command finds no receiver.
+ */
 function refuseOtherKind(message: MessageToSend, kind: MessageKind, method: Method): void {
   if (!isMessageToSend(message)) throw notAMessage(message);
   if (message.definition.kind !== kind) throw wrongKind(message.definition, method);

@@ -1,7 +1,8 @@
 // A call becomes envelopes, and the envelopes rows for the outbox.
-// In: messages made by their definitions, what the call asks for. Out: new outbox messages, given to a writer.
-// Called by users, through the composition root, and by receptors, through their context. It decides what is stored,
-// never when or how: that is the writer's.
+// In: messages made by their definitions, what the call asks for.
+// Out: new outbox messages, given to a writer.
+// Called by users, through the composition root, and by receptors, through their
+// context. It decides what is stored, never when or how: the writer decides that.
 
 export {
   continuing,

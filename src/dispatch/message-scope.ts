@@ -3,8 +3,10 @@ import { Dispatcher, type Origin, type OutboxWriter } from './dispatcher.js';
 import { ScopeOutbox } from './outbox-writers.js';
 
 /**
- * Everything that is sent in it is stored in one call at its end: `await using scope = shop.scope()`.
- * Sending in a scope resolves when the message is checked and queued; `flush` and the end of the scope, when stored.
+ * A scope: everything that is sent in it is stored in one call at its end.
+ * Example: `await using scope = shop.scope()`.
+ * Sending in a scope resolves when the message is checked and queued.
+ * `flush` and the end of the scope resolve when it is stored.
  */
 export class MessageScope extends Dispatcher implements AsyncDisposable {
   readonly #strategy: WorkCoordinatorStrategy;

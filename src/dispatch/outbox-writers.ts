@@ -1,6 +1,6 @@
-// Where what is sent is put: by an instance, in a transaction, in a scope, by a receptor.
-// In: new outbox messages. Out: they are stored, or wait for who stores them.
-// Called by the dispatcher, and by those who run receptors. They never look into a message.
+// The writers of the outbox: of a transaction, of an instance, of a scope, of a receptor.
+// In: new outbox messages. Out: they are stored, or kept for the part that stores them.
+// Called by the dispatcher, and by the parts that run receptors. They never look into a message.
 import { noRoom, outboxInsert, type WorkCoordinator } from '../coordinator/index.js';
 import { WhizbangError } from '../errors.js';
 import type { NewOutboxMessage } from '../message.js';
@@ -8,7 +8,10 @@ import type { QueuedUnit, WorkCoordinatorStrategy } from '../strategies/index.js
 import { asQueryable } from '../transactions/index.js';
 import type { OutboxWriter } from './dispatcher.js';
 
-/** In the user's transaction: as a plain insert would, or by the function of the call where a version has to hold. */
+/**
+ * Stores in the user's transaction: by a plain insert, or by
+ * `process_work_batch` when a message has an expected version.
+ */
 export class TransactionOutbox implements OutboxWriter {
   readonly #coordinator: WorkCoordinator;
   readonly #insert: ReturnType<typeof outboxInsert>;
@@ -31,12 +34,12 @@ export class TransactionOutbox implements OutboxWriter {
 interface InstanceOutboxOptions {
   readonly service: string;
   readonly strategy: WorkCoordinatorStrategy;
-  /** Its own timer stores what is queued. Otherwise that is done at once. */
+  /** Whether the timer of the strategy stores what is queued. Otherwise it is stored at once. */
   readonly isTimed: boolean;
   readonly inTransaction: OutboxWriter;
 }
 
-/** Of an instance: in the transaction that it is given, else by its strategy. */
+/** Stores for an instance: in the given transaction, or else by its strategy. */
 export class InstanceOutbox implements OutboxWriter {
   readonly #options: InstanceOutboxOptions;
 
@@ -48,7 +51,10 @@ export class InstanceOutbox implements OutboxWriter {
     return tx === undefined ? this.#storeAlone(messages) : this.#options.inTransaction.store(messages, tx);
   }
 
-  /** Resolves when stored. Rejects when that failed; stored at once, with nothing left behind that would be stored later. */
+  /**
+   * Resolves when stored. Rejects when that failed. Without a
+   * timer, nothing then stays queued that would be stored later.
+   */
   async #storeAlone(newOutboxMessages: readonly NewOutboxMessage[]): Promise<void> {
     const { service, strategy, isTimed } = this.#options;
     try {
@@ -65,7 +71,7 @@ export class InstanceOutbox implements OutboxWriter {
   }
 }
 
-/** Of a scope: what is sent outside a transaction waits for its end. */
+/** Stores for a scope: what is sent outside a transaction waits for its end. */
 export class ScopeOutbox implements OutboxWriter {
   readonly #strategy: WorkCoordinatorStrategy;
   readonly #inTransaction: OutboxWriter;
@@ -81,7 +87,10 @@ export class ScopeOutbox implements OutboxWriter {
     this.#units.push(this.#strategy.queue({ newOutboxMessages }));
   }
 
-  /** Rejects when PostgreSQL refused one of those that were sent since the last time. */
+  /**
+   * Resolves when the messages are stored. Rejects when
+   * PostgreSQL refused one that was sent since the last time.
+   */
   async whenStored(): Promise<void> {
     const units = this.#units;
     this.#units = [];
@@ -89,7 +98,9 @@ export class ScopeOutbox implements OutboxWriter {
   }
 }
 
-/** Of a receptor: what it sends is stored when it has ended, with what else comes of it. */
+/**
+ * Collects what a receptor sends. It is stored when the receptor has ended, together with its other results.
+ */
 export class CollectedMessages implements OutboxWriter {
   readonly messages: NewOutboxMessage[] = [];
 
@@ -98,7 +109,7 @@ export class CollectedMessages implements OutboxWriter {
   }
 }
 
-/** In terms of the instance: its senders know nothing of strategies. */
+/** Converts DISPOSED into terms of the instance: senders do not know about strategies. */
 function stopped(service: string, cause: WhizbangError): WhizbangError {
   return new WhizbangError('DISPOSED', {
     message: `${service} cannot send: it is stopped, or was while the message waited.`,

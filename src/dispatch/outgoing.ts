@@ -15,22 +15,22 @@ import {
 } from '../messages/index.js';
 import { notAMessage } from './refusals.js';
 
-/** Where messages are sent from. */
+/** The service and the instance that send. */
 export interface Sender {
   readonly service: string;
   readonly instanceId: string;
-  /** The message that is being handled: what is sent now was caused by it. */
+  /** The message that is being handled. It is the cause of what is sent now. */
   readonly parent?: Envelope | undefined;
-  /** The traceparent of the span that is active now, if there is one. */
+  /** Returns the traceparent of the span that is active now, if there is one. */
   readonly traceContext?: (() => string | undefined) | undefined;
 }
 
-/** What a call may set instead of inheriting it. */
+/** Fields that a call may set instead of inheriting them. */
 export interface EnvelopeOptions {
   readonly messageId?: string | undefined;
   readonly correlationId?: string | undefined;
   readonly causationId?: string | null | undefined;
-  /** Null: of nobody, although the parent has a scope. */
+  /** Null: no scope, although the parent has one. */
   readonly scope?: unknown;
   readonly traceparent?: string | undefined;
 }
@@ -84,7 +84,10 @@ export function toOutboxMessage(
   };
 }
 
-/** A span that really exists is passed on as it is; else the parent's trace goes one step further. */
+/**
+ * Chooses the trace. An active span is passed on unchanged. Otherwise
+ * the parent's trace is continued by one step, or a new one begins.
+ */
 function traceOf(
   { parent, traceContext }: Sender,
   { traceparent }: EnvelopeOptions,
@@ -96,7 +99,10 @@ function traceOf(
   return { traceparent: chosen, tracestate: sameTrace ? (parent?.tracestate ?? null) : null };
 }
 
-/** What a tracing library says is not the sender's fault: without a trace a message is still sent. */
+/**
+ * Ignores an invalid value of a tracing library: the sender has
+ * not caused it, and a message is also sent without a trace.
+ */
 function validOrNothing(traceparent: string | undefined): string | undefined {
   return parseTraceparent(traceparent) === undefined ? undefined : traceparent;
 }

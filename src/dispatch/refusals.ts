@@ -40,7 +40,7 @@ export function noReceptor({ type }: { readonly type: string }): WhizbangError {
   });
 }
 
-/** Of many messages one was refused, and so nothing was sent: which one. */
+/** Adds to an error which of many messages was refused. Nothing was sent then. */
 export function inCall(error: unknown, index: number): unknown {
   if (!(error instanceof WhizbangError)) return error;
   const { code, message, hint, details, cause } = error;

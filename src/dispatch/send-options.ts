@@ -4,51 +4,60 @@ import { invalidOption, resolveOptions, sendOptions } from '../options.js';
 import { isGivenUuid } from '../uuid.js';
 import type { EnvelopeOptions } from './outgoing.js';
 
-/** What is inherited from the message that is being handled, unless it is set here. */
+/** Options that are inherited from the message that is being handled, unless they are set here. */
 export interface ContextOptions {
-  /** What ties it to a conversation. Default: the parent's, or else the message's own id. */
+  /** The id of the conversation. Default: the parent's, or else the message's own id. */
   readonly correlationId?: string | undefined;
   /** The message that caused it. Default: the one that is being handled, or null. */
   readonly causationId?: string | null | undefined;
-  /** Whose it is, as JSON: a tenant, a user. Null: nobody's. Default: the parent's. */
+  /** The owner of the message, as JSON: a tenant, a user. Null: no owner. Default: the parent's. */
   readonly scope?: unknown;
   /** W3C trace context, passed on as it is. Default: the active span, else the parent's trace. */
   readonly traceparent?: string | undefined;
 }
 
 interface ManyOptions extends ContextOptions {
-  /** Your own transaction: they leave if and only if it commits. To send outside of one, leave it out: undefined is refused. */
+  /**
+   * Your own transaction: the messages are sent if and only if it
+   * commits. To send outside of one, leave it out: undefined is refused.
+   */
   readonly tx?: object;
-  /** Not before so many seconds from now. What follows in the stream waits too. */
+  /** Delays the message by so many seconds from now. What follows in the stream waits too. */
   readonly delaySeconds?: number | undefined;
-  /** Not before this time. What follows in the stream waits too. */
+  /** Delays the message until this time. What follows in the stream waits too. */
   readonly at?: Date | undefined;
 }
 
 interface OneOptions {
-  /** A UUID of your own: the same again is ignored while the first is unfinished, and never handled twice. */
+  /**
+   * A UUID of your own. A second message with the same UUID is ignored
+   * while the first is unfinished, and is never handled again.
+   */
   readonly messageId?: MessageId | undefined;
 }
 
-/** Of `send`, for several commands. */
+/** Options of `send`, for several commands. */
 export interface SendManyOptions extends ManyOptions {
-  /** The service that shall handle it, instead of the definition's. */
+  /** The service that handles it, instead of the definition's. */
   readonly to?: string | undefined;
 }
-/** Of `send`, for one command. */
+/** Options of `send`, for one command. */
 export interface SendOptions extends SendManyOptions, OneOptions {}
 
-/** Of `publish`, for several events. */
+/** Options of `publish`, for several events. */
 export interface PublishManyOptions extends ManyOptions {
   /** The version of the stream before the first of these events, 0 for a new stream. They must be of one stream. */
   readonly expectedVersion?: number | undefined;
 }
-/** Of `publish`, for one event. */
+/** Options of `publish`, for one event. */
 export interface PublishOptions extends PublishManyOptions, OneOptions {}
 
-/** Of `invoke`. */
+/** Options of `invoke`. */
 export interface InvokeOptions extends ContextOptions, OneOptions {
-  /** Your own transaction, in which the receptor then runs. To have one begun for it, leave it out: undefined is refused. */
+  /**
+   * Your own transaction, in which the receptor then runs. Leave it
+   * out to have one begun for the receptor: undefined is refused.
+   */
   readonly tx?: object;
   /** Becomes `ctx.signal` of the receptor. */
   readonly signal?: AbortSignal | undefined;
@@ -72,7 +81,7 @@ export interface ResolvedSendOptions {
   readonly expectedVersion: number | undefined;
 }
 
-/** Everything that any of the three methods takes; the types of each say which. */
+/** The options of the three methods together. The type of each method has those that it takes. */
 type GivenSendOptions = SendOptions & PublishOptions;
 
 export function resolveSendOptions(
@@ -93,7 +102,8 @@ export function resolveSendOptions(
   const refuse = (wrong: boolean, option: string, fact: string, hint: string) => {
     if (wrong) throw invalidOption(method, option, `${option} ${fact}`, hint);
   };
-  // Whoever wrote `tx` wants the transaction: without it the message would leave also when that is rolled back.
+  // A caller that writes `tx` wants the transaction: without
+  // it the message would be sent even after a rollback.
   refuse(
     'tx' in given && (tx === undefined || tx === null),
     'tx',
@@ -162,7 +172,10 @@ function resolveScope(method: Method, scope: unknown): unknown {
   throw invalidOption(method, option, `${option} ${message}`, 'Give what JSON can hold.');
 }
 
-/** Other years are written in a form that PostgreSQL does not read: it would end the caller's transaction. */
+/**
+ * Whether PostgreSQL can read the time. Other years are written in a
+ * form that it cannot read, which would abort the caller's transaction.
+ */
 function isTime(value: unknown): boolean {
   return value instanceof Date && value.getUTCFullYear() >= 1 && value.getUTCFullYear() <= 9999;
 }

@@ -38,15 +38,19 @@ export async function applyPlan(
 }
 
 /**
- * Every call of process_work_batch reads this table first. While it is locked, calls wait there with no other
- * table in their hands, so the migrations' own locks cannot deadlock with them, in whatever order they come.
+ * Stops calls: every call of process_work_batch reads this table first. While
+ * it is locked, calls wait there and hold no lock on another table, so the migrations'
+ * own locks cannot deadlock with them, in whatever order they come.
  */
 export async function stopCalls(db: Queryable): Promise<void> {
   const { rows } = await db.query(`select to_regclass('wh_service_instances') is not null as present`);
   if ((rows[0] as { present: boolean }).present) await db.query('lock table wh_service_instances');
 }
 
-/** Two functions of one name would make calls by parameter name ambiguous: only the file's own stays. */
+/**
+ * Applies functions. Two functions of one name would make calls
+ * by parameter name ambiguous: only that of the file stays.
+ */
 async function applyFunctions(db: Queryable, schema: string, files: readonly ReleaseFile[]): Promise<void> {
   const names = files.map((file) => file.name);
   const old = await readObjects(db, schema, names);
@@ -64,7 +68,10 @@ async function applyFunctions(db: Queryable, schema: string, files: readonly Rel
   }
 }
 
-/** When one cannot be replaced in place all are dropped and made again, since they may read one another. */
+/**
+ * Applies views. When one cannot be replaced in place, all are
+ * dropped and created again, since they may read one another.
+ */
 async function applyViews(db: Queryable, release: Release, plan: MigrationPlan): Promise<void> {
   const replaced = await attempt(db, async () => {
     for (const file of plan.views) await run(db, file);

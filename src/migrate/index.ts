@@ -19,23 +19,26 @@ import { type MigrationReport, runMigration } from './run.js';
 
 export type { MigrationReport } from './run.js';
 
-/** Of `migrate`: the database, by one of three ways, and the schema. */
+/** Options of `migrate`: the database, by one of three ways, and the schema. */
 export type MigrateOptions = (
   | { readonly connectionString: string }
   | { readonly pool: ConnectionPool }
   /** One session, connected and not inside a transaction. */
   | { readonly client: Queryable }
 ) & {
-  /** Made when it does not exist. Default: `public`. */
+  /** The schema, which is created when it does not exist. Default: `public`. */
   readonly schema?: string | undefined;
 };
 
-/** Brings a schema to what this version needs. Safe when many call it at once; when there is nothing to do it is one small query. */
+/**
+ * Brings a schema to what this version needs. Safe when many call
+ * it at once. When there is nothing to do it is one small query.
+ */
 export async function migrate(options: MigrateOptions): Promise<MigrationReport> {
   return migrateTo(currentRelease(), options);
 }
 
-/** For tests: other releases than the one in this package. */
+/** Brings a schema to any release, for tests: `migrate` knows only the one in this package. */
 export async function migrateTo(release: Release, options: MigrateOptions): Promise<MigrationReport> {
   refuseUnknownKeys('migrate', { ...options }, ['connectionString', 'pool', 'client', 'schema']);
   refuseNoDatabase(options);
@@ -49,7 +52,7 @@ export async function migrateTo(release: Release, options: MigrateOptions): Prom
       throw withAdvice(fromDatabaseError(error));
     }
   };
-  // A transaction that sends, then reports, may meet an upgrade half-way: one of the two is rolled back.
+  // A transaction that sends, then reports, may collide with an upgrade: one of the two is rolled back.
   return retrying(attempt, { maxRetries: 5, retryDelayMs: 100 });
 }
 
@@ -69,7 +72,7 @@ async function overOwnConnection<T>(
 ): Promise<T> {
   refuseConnectionString('migrate', 'connectionString', connectionString);
   const pool = new pg.Pool({ connectionString, max: 1, application_name: 'whizbang migrate' });
-  pool.on('error', () => {}); // a connection that breaks while idle has nothing left to tell
+  pool.on('error', () => {}); // a connection that breaks while idle needs no report
   try {
     return await withPooledClient(pool, work);
   } catch (error) {
@@ -84,7 +87,7 @@ function isInvalidUrl(error: unknown): boolean {
   return cause instanceof Error && 'code' in cause && cause.code === 'ERR_INVALID_URL';
 }
 
-/** Without its cause, which holds the whole URL and with it the password. */
+/** The refusal of a URL, without its cause, which holds the whole URL and with it the password. */
 function invalidUrl(): WhizbangError {
   return new WhizbangError('INVALID_OPTION', {
     message: 'The connectionString is not a valid URL.',
@@ -93,7 +96,7 @@ function invalidUrl(): WhizbangError {
   });
 }
 
-/** The codes of calls, put into the words of a migration. */
+/** Converts the codes of calls into those of a migration. */
 function withAdvice(error: WhizbangError): WhizbangError {
   const { message, details, cause } = error;
   switch (error.code) {
@@ -107,7 +110,7 @@ function withAdvice(error: WhizbangError): WhizbangError {
     case 'DATABASE_ERROR':
     case 'INVALID_REQUEST':
       return new WhizbangError('MIGRATION_FAILED', { message, details, cause });
-    case 'NOT_MIGRATED': // what a migration does not find is not for want of one
+    case 'NOT_MIGRATED': // the advice to migrate does not help a migration
       return new WhizbangError('MIGRATION_FAILED', {
         message: serverErrorOf(cause)?.message ?? message,
         details,

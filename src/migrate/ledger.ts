@@ -55,7 +55,10 @@ export async function record(db: Queryable, files: readonly ReleaseFile[], versi
   );
 }
 
-/** Unchanged types, functions and views now belong to this version, so that an older package leaves them alone. */
+/**
+ * Marks unchanged types, functions and views as of this
+ * version, so that an older package does not change them.
+ */
 export async function confirmCode(db: Queryable, version: string): Promise<void> {
   await db.query(
     `update wh_migrations

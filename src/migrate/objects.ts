@@ -7,12 +7,12 @@ interface Grant {
   readonly grantable: boolean;
 }
 
-/** A type, function or view of ours as it stands in the catalogue, with what others may do with it. */
+/** A type, function or view of ours as it is in the catalogue, with its grants. */
 export interface DatabaseObject {
   readonly kind: 'type' | 'function' | 'view';
   readonly name: string;
   readonly oid: string;
-  /** As SQL names it, with its argument types. */
+  /** Its name in SQL, with its argument types. */
   readonly identity: string;
   readonly grants: readonly Grant[];
 }
@@ -59,14 +59,14 @@ export async function readObjects(
 
 const words = { type: 'type', function: 'routine', view: 'view' } as const;
 
-/** Objects of one kind, in one statement: they may use one another. */
+/** Drops objects of one kind in one statement: they may use one another. */
 export async function dropAll(db: Queryable, objects: readonly DatabaseObject[]): Promise<void> {
   const [first] = objects;
   if (first === undefined) return;
   await db.query(`drop ${words[first.kind]} ${objects.map(({ identity }) => identity).join(', ')}`);
 }
 
-/** Of these functions: those with a parameter or result of one of these types, or of an array of it. */
+/** Returns those functions that have a parameter or result of one of these types, or of an array of it. */
 export async function withSignatureOf(
   db: Queryable,
   functions: readonly DatabaseObject[],
@@ -85,8 +85,8 @@ export async function withSignatureOf(
 }
 
 /**
- * `create or replace` keeps grants; what was made anew has lost them. A new function is closed to the
- * public, and whatever replaced an object gets the grants that the object had.
+ * Restores grants. `create or replace` keeps them; an object that was created anew has lost them. A new
+ * function is closed to the public, and an object that replaced another gets the grants of that one.
  */
 export async function restoreGrants(
   db: Queryable,

@@ -5,17 +5,22 @@ import type { Release, ReleaseFile } from './release.js';
 
 export interface MigrationPlan {
   readonly migrations: readonly ReleaseFile[];
-  /** All of them, or none: they use one another, and everything uses them. */
+  /** All types, or none: they use one another, and everything uses them. */
   readonly types: readonly ReleaseFile[];
   readonly functions: readonly ReleaseFile[];
   readonly views: readonly ReleaseFile[];
   /** Types, functions and views that this version no longer has. */
   readonly obsolete: readonly LedgerRow[];
-  /** Types, functions and views are as they should be, but are still noted under an older version. */
+  /**
+   * True when types, functions and views are as they should be, but are still noted under an older version.
+   */
   readonly confirms: boolean;
 }
 
-/** What lies between the database and the release. Refuses a database that this package does not understand. */
+/**
+ * Returns what has to be done to bring the database to the release.
+ * Refuses a database that this package does not understand.
+ */
 export function planMigration(release: Release, ledger: readonly LedgerRow[]): MigrationPlan {
   const known = new Map(release.files.map((file) => [file.name, file]));
   const present = new Map(ledger.map((row) => [row.name, row]));
@@ -32,7 +37,8 @@ export function planMigration(release: Release, ledger: readonly LedgerRow[]): M
   const obsolete = code.filter((row) => !known.has(row.name));
   const types = release.files.filter((file) => file.kind === 'type');
   const typesChange = types.some(isNew) || obsolete.some((row) => row.kind === 'type');
-  // A migration may drop a function or view that stands in its way, and what uses a type goes with it: all are applied after these.
+  // A migration may drop a function or view that blocks it, and what
+  // uses a type is dropped with it. All are applied after these.
   const changed = release.files.filter((file) => migrations.length > 0 || typesChange || isNew(file));
   return {
     migrations,

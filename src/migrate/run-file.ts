@@ -6,7 +6,7 @@ import type { ReleaseFile } from './release.js';
 const cannotReplace = new Set([
   '42P13', // invalid_function_definition: another return type, name of a parameter, or fewer defaults
   '42P16', // invalid_table_definition: a column of a view went away or changed
-  '42723', // duplicate_function: the file says `create`, not `create or replace`
+  '42723', // duplicate_function: the file has `create`, not `create or replace`
   '42P07', // duplicate_table: the same for a view
 ]);
 
@@ -19,7 +19,7 @@ const notTheFilesFault = new Set<WhizbangErrorCode>([
   'TIMEOUT',
 ]);
 
-/** One file is one simple query, so it may hold several statements and dollar-quoted bodies. */
+/** Runs one file as one simple query, so it may hold several statements and dollar-quoted bodies. */
 export async function run(db: Queryable, file: ReleaseFile): Promise<void> {
   try {
     await db.query(file.text);
@@ -36,7 +36,7 @@ export async function run(db: Queryable, file: ReleaseFile): Promise<void> {
   }
 }
 
-/** False, and nothing done, when PostgreSQL says that it cannot be done in this way. */
+/** Runs the work. Returns false, with nothing done, when PostgreSQL refuses to do it in this way. */
 export async function attempt(
   db: Queryable,
   work: () => Promise<void>,

@@ -16,7 +16,7 @@ export interface MigrationReport {
   readonly functions: readonly string[];
   /** Views made or replaced now. */
   readonly views: readonly string[];
-  /** Nothing had to be done. */
+  /** True when nothing had to be done. */
   readonly alreadyCurrent: boolean;
   /** The newest package version that had migrated the database before; null when it was not installed. */
   readonly fromVersion: string | null;
@@ -53,7 +53,7 @@ async function migrateUnderLock(
   quoted: string,
   release: Release,
 ): Promise<MigrationReport> {
-  // A role's own timeouts are made for its queries, not for waiting behind nineteen other migrators.
+  // The timeouts of a role are meant for its queries, not for waiting behind nineteen other migrators.
   await db.query('set local statement_timeout = 0; set local lock_timeout = 0');
   await db.query('set local client_min_messages = warning');
   // Ends with the transaction, so it also holds behind pgbouncer in transaction mode.
@@ -71,7 +71,10 @@ async function migrateUnderLock(
   return reportOf(schema, release, ledger, plan);
 }
 
-/** `create schema if not exists` asks for the right to create one even when it exists, hence the look first. */
+/**
+ * Creates the schema. `create schema if not exists` needs the
+ * right to create one even when it exists, hence the check first.
+ */
 async function createSchema(db: Queryable, schema: string, quoted: string): Promise<void> {
   const { rows } = await db.query('select from pg_namespace where nspname = $1', [schema]);
   if (rows.length === 0) await db.query(`create schema ${quoted}`);
@@ -99,7 +102,10 @@ function reportOf(
   };
 }
 
-/** 'WBM1' is our corner of the advisory locks; the second key is the schema, so that two never wait for each other. */
+/**
+ * Returns the keys of the advisory lock. 'WBM1' is the key of our migrations;
+ * the second key is the schema, so that two schemas never wait for each other.
+ */
 export function migrationLock(schema: string): [number, number] {
   return [0x57424d31, createHash('sha256').update(schema).digest().readInt32BE()];
 }

@@ -1,5 +1,6 @@
-// Before 0.1.0, the first release, the migrations 0001 to 0008 were written anew as one, and the types became files of their own.
-// This brings a database of that time to the new names, with all its rows. It can be deleted after 0.1.0, with its calls in run.ts.
+// Before 0.1.0, the first release, the migrations 0001 to 0008 were rewritten as one,
+// and the types became files of their own. This brings a database of that time to the
+// new names, with all its rows. It can be deleted after 0.1.0, with its calls in run.ts.
 import type { Queryable } from '../database/index.js';
 import { WhizbangError } from '../errors.js';
 import { stopCalls } from './apply.js';
@@ -25,7 +26,10 @@ const typesOfThatTime = (
   'wh_open_stream wh_opened wh_parsed wh_reported wh_request wh_routed wh_seen wh_stored wh_stream_version wh_work_item'
 ).split(' ');
 
-/** A ledger of that time as it will be, so that a plan can be made of it; any other as it is. */
+/**
+ * Returns a ledger of that time as it will be, so that a
+ * plan can be made of it. Any other is returned as it is.
+ */
 export function withoutSquashed(ledger: readonly LedgerRow[], release: Release): readonly LedgerRow[] {
   const old = ledger.filter((row) => squashed.includes(row.name));
   const tables = tablesOf(release);
@@ -47,7 +51,9 @@ export function withoutSquashed(ledger: readonly LedgerRow[], release: Release):
   ];
 }
 
-/** Under the migrator's lock: what the squashed migrations made belongs to the files that it is in now. */
+/**
+ * Assigns what the squashed migrations made to the files that it is in now. Called under the migrator's lock.
+ */
 export async function adoptSquashed(
   db: Queryable,
   schema: string,

@@ -4,8 +4,9 @@ import type { ReleaseFile, SqlKind } from './release.js';
 import { attempt, run } from './run-file.js';
 
 /**
- * Brings the types to their files, which come in an order in which each finds those that it uses. Where they only get more
- * attributes at their ends they stay, and calls that wait for this migration go on with them. Where not, all are made anew.
+ * Changes the types to what their files have. The files come in an order in which each
+ * finds the types that it uses. Types that only get more attributes at their ends stay, and
+ * calls that wait for this migration continue with them. Otherwise all are created anew.
  */
 export async function changeTypes(
   db: Queryable,
@@ -25,7 +26,10 @@ export async function changeTypes(
   await db.query('release savepoint grow_types');
 }
 
-/** False when the type has anything that the file has not in the same place. */
+/**
+ * Adds the new attributes to a type. Returns false when the
+ * type has anything that the file has not in the same place.
+ */
 async function grow(db: Queryable, type: DatabaseObject, file: ReleaseFile): Promise<boolean> {
   const text = file.text.replace(/create type \w+/, 'create type wh_as_in_file');
   await run(db, { ...file, text });
@@ -38,7 +42,7 @@ async function grow(db: Queryable, type: DatabaseObject, file: ReleaseFile): Pro
   return true;
 }
 
-/** As they are written in `create type`. */
+/** Returns the attributes of a type as they are written in `create type`. */
 async function attributesOf(db: Queryable, type: string): Promise<string[]> {
   const { rows } = await db.query(
     `select concat_ws(' ', quote_ident(a.attname), format_type(a.atttypid, a.atttypmod),
@@ -52,8 +56,9 @@ async function attributesOf(db: Queryable, type: string): Promise<string[]> {
 }
 
 /**
- * What of ours has them in its signature goes first, and is applied again after this. Where something else needs them, such as
- * a column of a user's table, PostgreSQL refuses: nothing of others is dropped.
+ * Creates the types anew. Our own objects that have them in their signature are dropped
+ * first, and are applied again after this. When something else needs them, such as a
+ * column of a user's table, PostgreSQL refuses: no object of others is dropped.
  */
 async function makeAnew(
   db: Queryable,

@@ -1,4 +1,5 @@
-// The parts of a started instance: both workers on one loop, what is delivered, what is heard. Nothing of it runs yet.
+// The parts of a started instance: both workers on one loop, the
+// intake of deliveries, the listener. Nothing of it runs yet.
 // In: what `assemble` has made, and the transport's connection. Out: the parts that Workers starts and stops.
 import type { WorkCoordinator } from '../coordinator/index.js';
 import type { ConnectionPool, ListenClient } from '../database/index.js';
@@ -33,20 +34,20 @@ export interface WorkersOptions<Tx> {
   readonly settings: ResolvedOptions<typeof whizbangOptions>;
   readonly coordinator: WorkCoordinator;
   readonly pool: ConnectionPool;
-  /** Quoted. */
+  /** The schema, quoted. */
   readonly schema: string;
   /** How many receptors may run at once. */
   readonly concurrency: number;
   readonly connectToListen: (() => Promise<ListenClient>) | undefined;
-  /** Opened when it has started to take work. */
+  /** The gate, which is opened when the instance starts to take work. */
   readonly gate: WorkGate;
-  /** Its queue holds the reports; only the loop flushes it. */
+  /** The strategy whose queue holds the reports. Only the loop flushes it. */
   readonly reports: WorkCoordinatorStrategy;
-  /** What is sent outside a transaction: receptors may use it until the last has ended. */
+  /** The strategy for what is sent outside a transaction. Receptors may use it until the last has ended. */
   readonly sending: WorkCoordinatorStrategy;
-  /** What is sent in a transaction. */
+  /** The writer for what is sent in a transaction. */
   readonly inTransaction: OutboxWriter;
-  /** Whose messages the receptors send. */
+  /** The sender of what receptors send. */
   readonly origin: Origin;
   readonly registry: ReceptorRegistry<Tx>;
   readonly policies: RetryPolicies<Tx>;
@@ -60,11 +61,11 @@ export interface WorkParts<Tx> {
   readonly publisher: PublisherWorker;
   readonly consumer: ConsumerWorker<Tx>;
   readonly intake: DeliveryIntake;
-  /** Undefined: it does not listen. */
+  /** Undefined when the instance does not listen. */
   readonly listener: Listener | undefined;
 }
 
-/** Held however slowly it is handled, where `prefetch` allows. */
+/** How many messages are held however slowly they are handled, where `prefetch` allows. */
 const usualPrefetch = 100;
 
 export function assembleWork<Tx>(

@@ -1,5 +1,6 @@
 // Options become the parts of an instance that has not started: it can send and invoke.
-// In: the options of createWhizbang. Out: its parts, each made with what it is named here. Called by the composition root.
+// In: the options of createWhizbang. Out: its parts, each made with the parts that are named here.
+// Called by the composition root.
 import { setImmediate as turn } from 'node:timers/promises';
 import { WorkCoordinator } from '../coordinator/index.js';
 import { type Database, openDatabase } from '../database/index.js';
@@ -37,15 +38,15 @@ export interface Parts<Tx> {
   readonly coordinator: WorkCoordinator;
   readonly transport: Transport;
   readonly line: CallLine;
-  /** Where the work of all calls comes in. */
+  /** Receives the work of all calls. */
   readonly gate: WorkGate;
-  /** What is sent outside a transaction. */
+  /** The strategy for what is sent outside a transaction. */
   readonly sending: WorkCoordinatorStrategy;
-  /** What is sent in a transaction. */
+  /** The writer for what is sent in a transaction. */
   readonly inTransaction: OutboxWriter;
-  /** Both. */
+  /** The writer for both. */
   readonly outbox: OutboxWriter;
-  /** Whose messages they are. */
+  /** The sender of the messages. */
   readonly origin: Origin;
   readonly invoker: LocalInvoker<Tx>;
   readonly registry: ReceptorRegistry<Tx>;
@@ -104,9 +105,12 @@ export function assemble<Tx>(options: WhizbangOptions<Tx>): Parts<Tx> {
   };
 }
 
-/** A call that was given up may still be on its way: the network delivers for minutes. Then it waits for two leases at most. */
+/**
+ * How long a call that was given up may be on its way: the network may
+ * deliver it minutes later. After that it waits for two leases at most.
+ */
 const lostCallMs = 300_000;
-/** A busy server may take seconds. */
+/** The shortest time limit of a call: a busy server may take seconds. */
 const shortestCallTimeoutSeconds = 5;
 
 function coordinatorOf<Tx>(
@@ -140,14 +144,14 @@ function lineOf(
     coordinator,
     room: () => gate.room(),
     onBatch: (batch, sentAt) => gate.take(batch, sentAt),
-    // Reports ride with what is sent next: whoever sends in a loop has half as many calls.
+    // Reports go with what is sent next: a program that sends in a loop makes half as many calls.
     pause: turn,
     lostLeaseMs: lostCallMs + 3 * leaseSeconds * 1000,
     request: { inboxHandlers, maxPerspectiveItems: 0, flags: WorkBatchFlags.LookAgain },
   });
 }
 
-/** Transactions for receptors, under watch: the user's own, or those of the pool. */
+/** Makes the transactions of receptors, under watch: the user's own, or those of the pool. */
 function transactionsOf<Tx>(
   { transaction }: WhizbangOptions<Tx>,
   { pool, forCalls }: Database,
@@ -157,13 +161,14 @@ function transactionsOf<Tx>(
   return new TransactionWatch<Tx>({
     // Without the option Tx is Queryable, its default.
     transaction: transaction ?? (ofPool() as RunInTransaction<unknown> as RunInTransaction<Tx>),
-    // Receptors may have taken the whole pool; a call may be waiting for a lock of the very transaction that is asked about.
+    // Receptors may have taken the whole pool. A call may be waiting
+    // for a lock of the very transaction whose state is read.
     pools: [pool, forCalls],
     leaseSeconds,
   }).run;
 }
 
-/** Two renewals have to fit into a lease, so that one that fails costs nothing. */
+/** Refuses a lease that is too short for two renewals: one that fails must cost nothing. */
 function refuseShortLease({ leaseSeconds, renewSeconds }: Settings): void {
   if (renewSeconds * 2 <= leaseSeconds) return;
   throw new WhizbangError('INVALID_OPTION', {

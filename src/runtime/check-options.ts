@@ -2,13 +2,13 @@ import { refuseConnectionString } from '../database/index.js';
 import { invalidOption } from '../options.js';
 import { isGivenUuid } from '../uuid.js';
 
-/** Thrown for what is given to createWhizbang. */
+/** Makes the error for a wrong option of createWhizbang. */
 const wrong = (option: string, fact: string, hint: string) =>
   invalidOption('createWhizbang', option, fact, hint);
 
 type Given = Readonly<Record<string, unknown>>;
 
-/** What would otherwise fail later, elsewhere, and in words that name nothing of what the caller wrote. */
+/** Refuses options that would otherwise fail later, elsewhere, and with an error that does not name them. */
 export function refuseWrongParts(options: unknown): void {
   if (!isObject(options)) {
     throw wrong(

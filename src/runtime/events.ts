@@ -3,15 +3,18 @@ import { describeError } from '../describe-error.js';
 import { WhizbangError } from '../errors.js';
 import type { Logger } from '../logger.js';
 
-/** What an instance tells of itself. Listeners are for looking on: nothing waits for them. */
+/** Events of an instance. Listeners only observe: nothing waits for them. */
 export interface WhizbangEvents {
   /** Nothing is held and nothing was found. */
   idle: [];
   /** There is work again. */
   active: [];
-  /** PostgreSQL or the transport can be reached, or has stopped to be. Told at the end of `start` and the beginning of `stop` too. */
+  /**
+   * PostgreSQL or the transport can be reached, or can no longer be reached.
+   * Also emitted at the end of `start` and at the beginning of `stop`.
+   */
   readiness: [Readiness];
-  /** An attempt failed and is tried again. */
+  /** An attempt failed, and the message is retried. */
   failure: [
     MessageNotice & {
       readonly type: string;
@@ -20,9 +23,12 @@ export interface WhizbangEvents {
       readonly retryAfterSeconds: number;
     },
   ];
-  /** A message was given up. */
+  /** A message was given up and is a dead letter. */
   deadLetter: [MessageNotice & { readonly type: string; readonly attempt: number; readonly error: unknown }];
-  /** This instance does not hold them any more, or not surely. Somebody handles them. */
+  /**
+   * This instance no longer holds these messages, or may no
+   * longer hold them. They are still handled by some instance.
+   */
   leaseLost: [MessageNotice[]];
 }
 
@@ -35,13 +41,13 @@ const names = {
   leaseLost: true,
 } as const satisfies Record<keyof WhizbangEvents, true>;
 
-/** Which message an event is about. */
+/** The message that an event is about. */
 export interface MessageNotice {
   readonly source: 'outbox' | 'inbox';
   readonly messageId: string;
 }
 
-/** What can be reached. Asked for by readiness probes. */
+/** What can be reached, for readiness probes. */
 export interface Readiness {
   readonly database: boolean;
   readonly transport: boolean;
@@ -49,12 +55,15 @@ export interface Readiness {
 
 type Listener<Name extends keyof WhizbangEvents> = (...args: WhizbangEvents[Name]) => void;
 
-/** It has an EventEmitter and is none: the types of those change with every @types/node, and users check ours against theirs. */
+/**
+ * Wraps EventEmitter instead of extending it: its types differ between
+ * versions of @types/node, and users compile against ours.
+ */
 export class WhizbangEmitter {
   readonly #emitter = new EventEmitter();
   readonly #logger: Logger;
   #isStarted = false;
-  /** Who has not started is not ready, whatever could be reached. */
+  /** Both false until the instance has started, whatever could be reached. */
   #readiness: Readiness = { database: false, transport: false };
 
   constructor(logger: Logger) {
@@ -70,7 +79,10 @@ export class WhizbangEmitter {
     this.#emitter.off(name, listener as (...args: unknown[]) => void);
   }
 
-  /** What a listener throws must not pass for an error of the call, or keep a failure from being reported. */
+  /**
+   * Calls the listeners. An error of a listener must not look like
+   * an error of the call, or prevent a failure from being reported.
+   */
   emit<Name extends keyof WhizbangEvents>(name: Name, ...args: WhizbangEvents[Name]): void {
     const listeners = this.#emitter.rawListeners(name) as Listener<Name>[];
     if (listeners.length === 0) this.#logUnheard(name, args);
@@ -79,14 +91,14 @@ export class WhizbangEmitter {
     for (const listener of listeners) {
       try {
         const returned: unknown = listener(...args);
-        if (returned instanceof Promise) returned.catch(onError); // nobody else would, and it would end the process
+        if (returned instanceof Promise) returned.catch(onError); // unhandled, it would end the process
       } catch (error) {
         onError(error);
       }
     }
   }
 
-  /** A receptor that throws must be seen somewhere: in the log, until somebody listens. */
+  /** Logs a failure that has no listener, so that a receptor that throws is always noticed. */
   #logUnheard(name: keyof WhizbangEvents, [told]: readonly unknown[]): void {
     if (name !== 'failure' && name !== 'deadLetter') return;
     const { error, ...facts } = told as WhizbangEvents['deadLetter'][0];
@@ -109,7 +121,7 @@ export class WhizbangEmitter {
     if (this.#isStarted) this.#tell({ ...this.#readiness, [what]: isReachable });
   }
 
-  /** It has started, or begins to stop. */
+  /** Sets the readiness when the instance has started, or begins to stop. */
   ready(isReady: boolean): void {
     this.#isStarted = isReady;
     this.#tell({ database: isReady, transport: isReady });
@@ -123,7 +135,7 @@ export class WhizbangEmitter {
   }
 }
 
-/** Nobody would ever tell a listener to a misspelt one. */
+/** The refusal of a misspelt event: its listener would never be called. */
 function unknownEvent(name: string): WhizbangError {
   return new WhizbangError('INVALID_OPTION', {
     message: `on: there is no event ${name}.`,

@@ -3,7 +3,7 @@ import { describeError } from '../describe-error.js';
 import type { Logger } from '../logger.js';
 import type { WorkCoordinatorStrategy } from '../strategies/index.js';
 
-/** The end of an instance: stores what was sent, and frees what it held for others. */
+/** Ends an instance: stores what was sent, and frees what it held for other instances. */
 export async function flushAndDeregister(parts: {
   readonly sending: WorkCoordinatorStrategy;
   readonly coordinator: WorkCoordinator;

@@ -5,20 +5,20 @@ import type { Receptor, RetryPolicy } from '../receptors/index.js';
 import type { Transport } from '../transports/index.js';
 import type { RunInTransaction } from '../work/index.js';
 
-/** Of `createWhizbang`. Defaults and bounds: docs/reference/options.md. */
+/** Options of `createWhizbang`. Defaults and bounds: docs/reference/options.md. */
 export type WhizbangOptions<Tx = Queryable> = WhizbangNumbers &
   DatabaseOptions & {
-    /** What people call this service, and its address for commands. Its instances share it. */
+    /** The name of this service, and its address for commands. Its instances share it. */
     readonly service: string;
     /** The schema that was migrated, one per service. Default: `public`. */
     readonly schema?: string | undefined;
-    /** What this instance handles. */
+    /** The receptors of this instance. */
     readonly receptors?: readonly Receptor<Tx>[] | undefined;
-    /** How messages travel. Default: through PostgreSQL, between services that share the database. */
+    /** The transport of messages. Default: PostgreSQL, between services that share the database. */
     readonly transport?: Transport | undefined;
     /**
-     * Begins a transaction of your ORM for each receptor, which gets it as `ctx.tx`. READ COMMITTED.
-     * Default: a transaction of the pool.
+     * Begins a transaction of your ORM for each receptor, which gets it as
+     * `ctx.tx`. Its level is READ COMMITTED. Default: a transaction of the pool.
      */
     readonly transaction?: RunInTransaction<Tx> | undefined;
     /** When what is sent outside a transaction is stored: at once, or by a timer (`intervalMs`). Default: `immediate`. */
@@ -28,11 +28,14 @@ export type WhizbangOptions<Tx = Queryable> = WhizbangNumbers &
      * PostgreSQL, when the pool goes through pgbouncer. False: poll only. Default: true.
      */
     readonly listen?: boolean | string | undefined;
-    /** For receptors that have no policy of their own, and for sending to the transport. */
+    /** The retry policy for receptors that have none of their own, and for sending to the transport. */
     readonly retry?: Partial<RetryPolicy> | undefined;
-    /** Default: warnings and errors to the console. */
+    /** The logger. Default: warnings and errors go to the console. */
     readonly logger?: Logger | undefined;
-    /** The `traceparent` of what is going on now, when nothing else says: from your tracing library. */
+    /**
+     * Returns the `traceparent` of the active span, from your
+     * tracing library. It is used when a call sets none.
+     */
     readonly traceContext?: (() => string | undefined) | undefined;
     /** A UUID that no other process has. Default: a new one. */
     readonly instanceId?: string | undefined;

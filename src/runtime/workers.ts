@@ -1,7 +1,7 @@
 // A started instance: both workers on one loop, the transport's connection, the LISTEN connection.
 // In: the parts that the composition root has made. Out: something that runs until it is stopped.
-// Called by Whizbang.start and Whizbang.stop. The order of stopping is the point: stop receiving, finish or give back
-// what runs, say so to the database, release the leases, close.
+// Called by Whizbang.start and Whizbang.stop. The order of stopping matters: stop receiving,
+// finish or give back what runs, report it to the database, release the leases, close.
 import { joinService, noRoom } from '../coordinator/index.js';
 import { withPooledClient } from '../database/index.js';
 import { describeError } from '../describe-error.js';
@@ -10,11 +10,11 @@ import type { Receiver, TransportConnection } from '../transports/index.js';
 import { assembleWork, type WorkersOptions, type WorkParts } from './assemble-work.js';
 import { flushAndDeregister } from './flush-and-deregister.js';
 
-/** To join a service: it waits for others who join at this moment, and for nobody else. */
+/** Time limit to join a service: it waits only for other instances that join at this moment. */
 const joinMs = 10_000;
-/** When the time to stop is over: for the receiver, and for those that were aborted, to end by themselves. */
+/** Time for the receiver, and for what was aborted, to end by themselves when the time to stop is over. */
 const abortedMs = 1_000;
-/** And then for all that is left to report and to close, together. */
+/** Time after that for all that is left to report and to close, together. */
 const finalFlushMs = 2_000;
 
 export class Workers<Tx> {
@@ -29,15 +29,17 @@ export class Workers<Tx> {
     this.#parts = assembleWork(options, connection);
   }
 
-  /** Fails when the database refuses the first call, so that a wrong set-up is seen at once. */
+  /**
+   * Starts to work. Fails when the database refuses the first call, so that a wrong set-up is seen at once.
+   */
   async start(): Promise<void> {
     const { service, settings, coordinator, pool, schema, reports, registry, gate, events } = this.#options;
     const { loop, consumer, intake, listener } = this.#parts;
-    // Registered before it subscribes: the subscriptions of an instance that nobody knows are swept away.
+    // Registered before it subscribes: subscriptions of an instance that is not registered are deleted.
     await coordinator.processWorkBatch(noRoom);
     const { instanceId } = coordinator.instance;
     await withPooledClient(pool, (db) => joinService(db, schema, instanceId), joinMs);
-    // Before anything is handed out: what waits in the outbox for this very service would find nobody.
+    // Before anything is handed out: what waits in the outbox for this very service would find no receiver.
     if (!registry.isEmpty) {
       const subscription = { addresses: registry.addresses(service), prefetch: settings.prefetch };
       this.#receiver = await this.#connection.receive(subscription, (delivery) => intake.take(delivery));
@@ -53,7 +55,7 @@ export class Workers<Tx> {
     const { coordinator, logger } = this.#options;
     const { publisher, consumer, intake, listener } = this.#parts;
     const deadline = performance.now() + seconds * 1000;
-    // A network that has fallen silent answers nothing, and says nothing.
+    // Every wait has a limit: a network that fails silently returns neither an answer nor an error.
     const before = (end: number, work: Promise<unknown> | undefined) =>
       beforeDeadline(
         (work ?? Promise.resolve()).catch(() => {}),
@@ -72,14 +74,15 @@ export class Workers<Tx> {
       intake.abandon();
       await beforeDeadline(finished, performance.now() + abortedMs);
     }
-    // One time for all of it, but a full one: a receptor that computes may have kept the event loop until now.
+    // One limit for all of it, counted from now at the earliest: a
+    // receptor that computes may have blocked the event loop until now.
     const end = orSoon(finalFlushMs);
     await before(end, listener?.close());
     if (!(await before(end, this.#reportAndDeregister()))) {
       logger.warn({}, 'PostgreSQL did not take the last reports; the leases run out instead');
     }
     await before(end, this.#connection.close());
-    // What was still on its way when it deregistered may have registered it again.
+    // A call that was still on its way when the instance deregistered may have registered it again.
     if (!isFinished) await before(end, coordinator.deregister());
   }
 

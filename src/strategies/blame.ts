@@ -2,15 +2,19 @@ import { fromDatabaseError } from '../database/index.js';
 import { WhizbangError } from '../errors.js';
 
 /**
- * Classes of SQLSTATE that say that something in the input cannot be stored, today or tomorrow: data, a constraint,
- * a check option, a limit of the program (JSON that is too big), an exception of somebody's trigger.
+ * Classes of SQLSTATE which mean that something in the input cannot be
+ * stored, also not on a retry: data, a constraint, a check option, a limit
+ * of the program (JSON that is too big), an exception of a user's trigger.
  */
 const classesOfInput = ['22', '23', '44', '54', 'P0'];
 
-/** Fields of a call that come from a unit. The others are the same in every call, and no unit is to blame for them. */
+/**
+ * Fields of a call that come from a unit. The others are
+ * the same in every call: no unit causes an error in them.
+ */
 const fieldOfUnit = /^p_(new|renew|outbox|inbox|receptor)_/;
 
-/** Whether trying the units of a call one by one could find the one that is to blame. */
+/** Whether the error may come from one unit of the call, so that sending the units in parts could find it. */
 export function blamesInput({ code, details }: WhizbangError): boolean {
   if (code === 'EXPECTED_VERSION') return true;
   if (code === 'INVALID_REQUEST') return typeof details.field !== 'string' || fieldOfUnit.test(details.field);
@@ -21,7 +25,10 @@ export function blamesInput({ code, details }: WhizbangError): boolean {
   );
 }
 
-/** A RangeError is JavaScript's: the call became longer than a string can be. Smaller calls may pass. */
+/**
+ * Converts what a call threw. A RangeError comes from JavaScript: the
+ * call became longer than a string can be. Smaller calls may pass.
+ */
 export function asWhizbangError(error: unknown): WhizbangError {
   if (!(error instanceof RangeError)) return fromDatabaseError(error);
   return new WhizbangError('INVALID_REQUEST', {

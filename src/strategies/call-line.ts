@@ -1,6 +1,12 @@
-// The line in front of the coordinator: one call in flight, and all that waits meanwhile rides on the next one.
-// In: runs of units, from every strategy of an instance. Out: calls, one after the other, each at most so big.
-// Called by the strategies, or by a program directly. It keeps nothing: a run that rejects has its units back.
+// The line in front of the coordinator: one call is in flight, and what waits meanwhile goes with the next.
+// In: runs of units, from every strategy of an instance. Out: calls, one after the other, of a limited size.
+// Called by the strategies, or by a program directly. It never keeps units: a run that rejects returns them.
+//
+// Words: A unit is what has to be stored in one call or not at all. A run is a list of units
+// that a caller submits together, with one promise for all of them. A call is one request to
+// the coordinator: it takes units of one or more runs, and a long run takes several calls. A
+// seat is one unit in one call, with its run. A fate is the set of callbacks that report
+// what became of each unit of a run: carried (committed), refused or unsent.
 import { noRoom, type WorkBatchRequest, type WorkCoordinator } from '../coordinator/index.js';
 import { WhizbangError } from '../errors.js';
 import { type WorkBatch, WorkBatchFlags } from '../message.js';
@@ -10,33 +16,40 @@ import { Run, type RunOptions, type RunResult } from './run.js';
 import type { WorkUnit } from './strategy.js';
 import { checkUnit, mergeUnits } from './work-unit.js';
 
-/** Of a line. */
+/** Options of a CallLine. */
 export interface CallLineOptions {
   readonly coordinator: Pick<WorkCoordinator, 'processWorkBatch'>;
-  /** How much may be handed out now, asked when a call is put together. Default: what `request` or the database says. */
+  /**
+   * Returns how much may be handed out now. Called when a call is put together.
+   * Default: the limits of `request`, or else those of the coordinator or the database.
+   */
   readonly room?: () => RoomNow;
   /**
-   * Gets the batch of every call, with the time it was sent (`performance.now()`, before the leases began). Then
-   * every call asks for work. Without it the first run of a call that looks gets the work.
+   * Receives the batch of every call, with the time when it was sent
+   * (`performance.now()`, before the leases began). With it, every call asks for
+   * work. Without it, the first run of a call that takes work gets the work.
    */
   readonly onBatch?: (batch: WorkBatch, sentAt: number) => void;
-  /** Waited for before each call, so that more may ride on it. Default: not at all. */
+  /** Awaited before each call, so that more units may go with it. Default: no pause. */
   readonly pause?: () => Promise<void>;
-  /** How long what a call leased may last whose answer was lost: nothing is known of it here, so nothing may be leased behind it. Default: for ever. */
+  /**
+   * How long the leases of a call may last whose answer was lost. Nothing is known
+   * of them here, so nothing may be leased behind them. Default: without end.
+   */
   readonly lostLeaseMs?: number;
-  /** Sent with every call. */
+  /** Fields that are sent with every call. */
   readonly request?: Omit<WorkBatchRequest, keyof WorkUnit>;
 }
 
-/** Items to be handed out at most; and how many streams could begin at once, whoever owns them. */
+/** The most items to hand out, and how many streams could begin at once, whichever instance owns them. */
 export interface RoomNow {
   readonly outbox: number;
   readonly inbox: number;
   readonly spareOutbox?: number;
   readonly spareInbox?: number;
   /**
-   * New messages may be leased behind those that are held (`WorkBatchFlags.Continues`), where so much room is left for other streams.
-   * Default: never.
+   * New messages may be leased behind those that are held (`WorkBatchFlags.Continues`)
+   * when at least so much room is left for other streams. Default: never.
    */
   readonly continuesAbove?: number;
 }
@@ -51,10 +64,13 @@ type Room = Pick<
   | 'flags'
 >;
 
-/** Bigger calls cost as much per message (about 100 µs for 1 000 as for 3 000, on two busy cores) and hold up what waits. */
+/**
+ * The most items in a call. Bigger calls cost as much per message (about
+ * 100 µs for 1 000 as for 3 000, on two busy cores) and delay what waits.
+ */
 const maxItemsPerCall = 1000;
 
-/** Where the units of all strategies of an instance wait for the one call in flight. */
+/** The queue in which the units of all strategies of an instance wait for the one call in flight. */
 export class CallLine {
   readonly #options: CallLineOptions;
   readonly #waiting: Run[] = [];
@@ -66,8 +82,9 @@ export class CallLine {
   }
 
   /**
-   * Has these units carried, in order, after all that waits already. A function is asked for its units when the call
-   * is put together. Rejects when a call failed; what was committed before is then only told to `options.fate`.
+   * Sends these units, in order, after all that waits already. A function is
+   * called for its units when the call is put together. Rejects when a call
+   * failed; only `options.fate` then reports what was committed before.
    */
   run(
     units: readonly WorkUnit[] | (() => readonly WorkUnit[]),
@@ -80,7 +97,7 @@ export class CallLine {
     return run.finished;
   }
 
-  /** Never rejects: whatever goes wrong with a call goes to its runs. */
+  /** Makes calls while runs wait. Never rejects: an error of a call goes to its runs. */
   async #move(): Promise<void> {
     this.#isMoving = true;
     await Promise.resolve(); // so that what is queued in one go leaves together
@@ -98,7 +115,7 @@ export class CallLine {
       if (call.seats.length > 0 || call.takesWork) await this.#send(call, call.seats, this.#roomFor(call));
       call.finish({ givesWork: this.#options.onBatch === undefined });
     } catch (error) {
-      if (call.carries(this.#waiting[0])) this.#waiting.shift(); // it has its units back, also those to come
+      if (call.carries(this.#waiting[0])) this.#waiting.shift(); // `fail` returns its units, also later ones
       call.fail(asWhizbangError(error));
     }
   }
@@ -121,7 +138,7 @@ export class CallLine {
     try {
       onBatch?.(batch, sentAt);
     } catch (thrown) {
-      // The call was committed and its units are settled: this is nobody's failure but the listener's.
+      // The call was committed and its units are settled: only the listener has failed.
       queueMicrotask(() => {
         throw thrown;
       });
@@ -129,8 +146,9 @@ export class CallLine {
   }
 
   /**
-   * Something in it is bad. By halves, so that one bad unit among n costs 2 log n calls: each half is done with before
-   * the next begins, so that what can be stored is stored in its order. Only the last part asks for work.
+   * Sends a refused call in halves, so that one bad unit among n costs
+   * 2 log n calls. Each half is finished before the next begins, so that what
+   * can be stored is stored in its order. Only the last part asks for work.
    */
   async #sendInParts(call: Call, seats: readonly Seat[], room: Room, error: WhizbangError): Promise<void> {
     const [seat, ...others] = seats;
@@ -155,7 +173,9 @@ export class CallLine {
   }
 }
 
-/** Refused here: in the call it would look as if a unit were to blame. */
+/**
+ * Reads and checks the room. A wrong value is refused here: in the call, a unit would seem to be the cause.
+ */
 function readRoom(
   room: NonNullable<CallLineOptions['room']>,
 ): Room & Required<Pick<RoomNow, 'continuesAbove'>> {

@@ -10,18 +10,21 @@ export interface Seat {
   readonly run: Run;
 }
 
-/** One call on its way: who rides on it, and who is told what when it is back. */
+/** One call: the units in it, their runs, and what each run gets when it has ended. */
 export class Call {
   readonly seats: Seat[] = [];
-  /** Every run that rides on it. */
+  /** Every run that takes part in it. */
   readonly #runs = new Set<Run>();
-  /** Those whose last units it carries. */
+  /** The runs whose last units are in it. */
   readonly #ending: Run[] = [];
-  /** Only who ends here may take work: the work of an earlier call would be lost if a later one failed. */
+  /**
+   * The runs that take work. Only a run that ends here may: the
+   * work of an earlier call would be lost if a later one failed.
+   */
   readonly #takers: readonly Run[];
   #work: WorkBatch = noWork;
 
-  /** Takes from the front of the line what fits. A unit that is bigger than a call rides alone. */
+  /** Takes from the front of the line what fits. A unit that is bigger than a call is sent alone. */
   constructor(line: readonly Run[], maxItems: number) {
     let size = 0;
     for (const run of line) {
@@ -61,18 +64,24 @@ export class Call {
     return run !== undefined && this.#runs.has(run);
   }
 
-  /** The answer to the call, or to a part of it. Only the last part has asked for work. */
+  /** Takes the answer to the call, or to a part of it. Only the last part has asked for work. */
   gather(batch: WorkBatch): void {
     this.#work = batch;
     for (const run of this.#runs) run.leaseLost.push(...batch.leaseLost);
   }
 
-  /** Every item to exactly one: the first run that looks, unless somebody else has it already. */
+  /**
+   * Finishes the runs that end here. `givesWork`: the first run that takes work gets all
+   * items. Otherwise `onBatch` has received them, so that every item has exactly one receiver.
+   */
   finish({ givesWork }: { givesWork: boolean }): void {
     for (const run of this.#ending) run.finish(givesWork && run === this.#takers[0] ? this.#work : noWork);
   }
 
-  /** Those whose units were all settled before it broke have what they came for, unless they came for work. */
+  /**
+   * Fails the runs of the call. A run whose units were all settled
+   * before the error is finished instead, unless it takes work.
+   */
   fail(error: WhizbangError): void {
     for (const run of this.#runs) {
       if (run.isSettled && !this.#takers.includes(run)) run.finish(noWork);

@@ -6,7 +6,7 @@ import { type StrategyName, strategies } from './when.js';
 
 type Coordinator = CallLineOptions['coordinator'];
 
-/** Of `createStrategy`. */
+/** Options of `createStrategy`. */
 export type CreateStrategyOptions = Omit<StrategyOptions, 'line'> &
   (
     | { readonly line: CallLine; readonly coordinator?: undefined }
@@ -15,7 +15,7 @@ export type CreateStrategyOptions = Omit<StrategyOptions, 'line'> &
 
 const lines = new WeakMap<Coordinator, CallLine>();
 
-/** Every strategy made from the same coordinator shares one line, and so one call in flight. */
+/** Creates a strategy. All strategies of the same coordinator share one line, and so one call in flight. */
 export function createStrategy(name: StrategyName, options: CreateStrategyOptions): WorkCoordinatorStrategy {
   const { coordinator, line, ...others } = options;
   if (!Object.hasOwn(strategies, name)) {

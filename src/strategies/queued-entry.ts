@@ -17,10 +17,12 @@ export class QueuedEntry implements QueuedUnit {
       this.#resolve = resolve;
       this.#reject = reject;
     });
-    this.#carried.catch(() => {}); // nobody has to listen
+    this.#carried.catch(() => {}); // a rejection need not be handled
   }
 
-  /** Who asks for it listens, and then a refusal is theirs. */
+  /**
+   * Reading `carried` marks the unit as observed: a rejection then goes to the reader instead of `onError`.
+   */
   get carried(): Promise<void> {
     this.#isHeard = true;
     return this.#carried;

@@ -15,12 +15,15 @@ import { checkUnit } from './work-unit.js';
 export interface StrategyOptions extends GivenOptions<typeof strategyOptions> {
   /** The line of the instance. All its strategies share it. */
   readonly line: CallLine;
-  /** Gets what nobody waits for: a failed flush that began by itself, a refused unit without a listener. Default: it is logged. */
+  /**
+   * Receives errors that no caller awaits: of a failed flush that began by itself,
+   * and of a refused unit whose `carried` was not read. Default: they are logged.
+   */
   readonly onError?: ((error: WhizbangError) => void) | undefined;
   readonly logger?: Logger | undefined;
 }
 
-/** A run that waits in the line; who flushes meanwhile joins it. */
+/** A run that waits in the line. A flush that is called meanwhile joins it. */
 interface WaitingRun {
   /** How many flushes wait for its batch. */
   flushes: number;
@@ -48,7 +51,7 @@ export class QueueingStrategy extends UnitShorthand implements WorkCoordinatorSt
     this.#when = strategies[name](resolveOptions(name, strategyOptions, { ...options }, others));
     this.#line = options.line;
     this.#logger = options.logger ?? consoleLogger;
-    // Not the error itself: its cause may show the row that was refused.
+    // The error itself is not logged: its cause may show the row that was refused.
     this.#onError = options.onError ?? ((error) => this.#logger.error({ code: error.code }, error.message));
   }
 
@@ -72,7 +75,7 @@ export class QueueingStrategy extends UnitShorthand implements WorkCoordinatorSt
   dispose(): Promise<void> {
     this.#isDisposed = true;
     this.#disposing ??= this.#flushForTheLastTime().finally(() => {
-      this.#disposing = Promise.resolve(); // who disposes once more has been told already
+      this.#disposing = Promise.resolve(); // the first `dispose` has already rejected with the error
     });
     return this.#disposing;
   }
@@ -91,13 +94,16 @@ export class QueueingStrategy extends UnitShorthand implements WorkCoordinatorSt
     else if (delayMs !== undefined) this.#runWithin(delayMs);
   }
 
-  /** The run that carries all that is queued by the time its call is put together. */
+  /**
+   * Returns the run that waits, or starts one. It sends all
+   * that is queued by the time its call is put together.
+   */
   #startRun(): WaitingRun {
     this.#waiting ??= this.#enterLine();
     return this.#waiting;
   }
 
-  /** A run begins after so long at the latest, or after the pause that failures have earned. */
+  /** Begins a run after `delayMs`, or after the longer pause that follows several failures. */
   #runWithin(delayMs: number): void {
     if (this.#timer !== undefined || this.#isDisposed) return;
     const pauseMs = Math.min(delayMs * 2 ** Math.max(this.#failures - 1, 0), longestPauseMs);
@@ -108,7 +114,7 @@ export class QueueingStrategy extends UnitShorthand implements WorkCoordinatorSt
       },
       Math.max(pauseMs, delayMs),
     );
-    // What has not been tried yet keeps the process alive. A database that is away for ever must not.
+    // Units that were not tried yet keep the process alive. A database that stays unreachable must not.
     if (this.#isFailing) this.#timer.unref();
   }
 
@@ -184,7 +190,10 @@ export class QueueingStrategy extends UnitShorthand implements WorkCoordinatorSt
     }
   }
 
-  /** Who awaits the flush first and `carried` next still listens in time. */
+  /**
+   * Reports refusals of units whose `carried` was not read. It does so one
+   * turn later: a caller may await the flush first and read `carried` next.
+   */
   #reportUnheard(refusals: ReadonlyMap<QueuedEntry, WhizbangError>): void {
     if (refusals.size === 0) return;
     setImmediate(() => {

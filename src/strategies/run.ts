@@ -4,25 +4,27 @@ import type { WorkUnit } from './strategy.js';
 
 /** What `CallLine.run` resolves to. */
 export interface RunResult {
-  /** The work handed out to this run, and every lost lease of the calls it rode on. */
+  /** The work handed out to this run, and every lost lease of its calls. */
   readonly batch: WorkBatch;
-  /** Units that the database refused, each for itself. Everything else of the run is committed. */
+  /** Units that the database refused one by one. Everything else of the run is committed. */
   readonly refused: ReadonlyMap<WorkUnit, WhizbangError>;
 }
 
-/** What becomes of each unit, told before the next call is put together. Its methods must not throw. */
+/**
+ * Callbacks that report what became of each unit, before the next call is put together. They must not throw.
+ */
 export interface Fate {
   carried(unit: WorkUnit): void;
   refused(unit: WorkUnit, error: WhizbangError): void;
-  /** The run rejects, and these were not committed, or nobody knows: in their order. */
+  /** The run rejects, and these units were not committed, or that is unknown. They are in their order. */
   unsent(units: readonly WorkUnit[]): void;
 }
 
 /** Options of `CallLine.run`. */
 export interface RunOptions {
   /**
-   * Whether somebody looks at the batch. Asked when a call is put together. Who does not look must not be given
-   * work: it would be leased and lie there until the lease ends. Default: yes.
+   * Whether the caller reads the batch. Called when a call is put together. A run that does not read it
+   * must not be given work: the items would stay leased and unhandled until the lease ends. Default: yes.
    */
   readonly takesWork?: () => boolean;
   readonly fate?: Fate;
@@ -30,7 +32,10 @@ export interface RunOptions {
 
 export const noWork: WorkBatch = Object.freeze({ outbox: [], inbox: [], perspectives: [], leaseLost: [] });
 
-/** Units that ride together, on one call or on several in a row, and the promise that waits for them. */
+/**
+ * Units that are submitted together, with the promise for
+ * all of them. They go in one call or in several in a row.
+ */
 export class Run {
   readonly finished: Promise<RunResult>;
   readonly leaseLost: LostLease[] = [];
@@ -39,9 +44,9 @@ export class Run {
   readonly #options: RunOptions;
   /** Undefined until its first call is put together. */
   #units: readonly WorkUnit[] | undefined;
-  /** How many of them are, or were, in a call. */
+  /** How many units are, or were, in a call. */
   #boarded = 0;
-  /** How many have left it, their fate known. They leave in their order. */
+  /** How many units are carried or refused. Units are settled in their order. */
   #settled = 0;
   #resolve!: (result: RunResult) => void;
   #reject!: (error: Error) => void;
@@ -98,7 +103,7 @@ export class Run {
       this.#units = [...this.#source()];
     } catch (error) {
       this.#units = [];
-      this.#reject(error as Error); // no other run may suffer from it
+      this.#reject(error as Error); // other runs must not fail with it
     }
     return this.#units;
   }

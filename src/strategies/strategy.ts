@@ -1,5 +1,7 @@
-// When a batch leaves, never what is in it. Three ways behind one interface: at once, at the end of a scope, by a timer.
-// In: new messages, completions, failures, renewals. Out: calls of the coordinator, one at a time per instance.
+// When a batch is sent, never what is in it.
+// Three ways behind one interface: at once, at the end of a scope, by a timer.
+// In: new messages, completions, failures, renewals.
+// Out: calls of the coordinator, one at a time per instance.
 // Called by the dispatcher and the workers, or by a program directly.
 import type { WorkBatchRequest } from '../coordinator/index.js';
 import type {
@@ -13,7 +15,7 @@ import type {
   WorkBatch,
 } from '../message.js';
 
-/** What has to travel in one call or not at all. */
+/** Messages, reports and renewals that have to be sent in one call or not at all. */
 export type WorkUnit = Pick<
   WorkBatchRequest,
   | 'newOutboxMessages'
@@ -31,16 +33,20 @@ export type WorkUnit = Pick<
 /** A unit that waits for its call. */
 export interface QueuedUnit {
   /**
-   * Resolves when a call that carried it was committed; rejects when the database refused this very unit, when it
-   * was withdrawn, or when the strategy was disposed without being able to send it. It stays pending through
-   * failures that will pass. Nobody has to listen to it: a refusal nobody listens to goes to `onError`.
+   * Resolves when a call with this unit was committed. Rejects when the database
+   * refused this very unit, when it was withdrawn, or when the strategy was disposed
+   * and could not send it. It stays pending through temporary failures. It need not
+   * be read: a refusal of a unit whose `carried` was not read goes to `onError`.
    */
   readonly carried: Promise<void>;
-  /** Takes it out of the queue, when no call has it at this moment. Returns whether it was there. */
+  /**
+   * Removes the unit from the queue, unless a call has it
+   * at this moment. Returns whether it was in the queue.
+   */
   withdraw(): boolean;
 }
 
-/** Queues what is to be said to the database, and decides when a call says it. */
+/** Queues what is to be sent to the database, and decides when a call sends it. */
 export interface WorkCoordinatorStrategy extends AsyncDisposable {
   queue(unit: WorkUnit): QueuedUnit;
   queueOutboxMessage(message: NewOutboxMessage): QueuedUnit;
@@ -54,11 +60,11 @@ export interface WorkCoordinatorStrategy extends AsyncDisposable {
   renewOutboxLease(messageId: MessageId): QueuedUnit;
   renewInboxLease(messageId: MessageId): QueuedUnit;
   /**
-   * Sends all that is queued, and asks for work also when nothing is. Rejects when the call failed; then everything
-   * is still queued, in its order. A unit that the database refused by itself is not queued any more: only its own
-   * `carried` rejects.
+   * Sends all that is queued, and asks for work also when nothing is queued. Rejects
+   * when the call failed; then everything is still queued, in its order. A unit that
+   * the database refused by itself is no longer queued: only its own `carried` rejects.
    */
   flush(): Promise<WorkBatch>;
-  /** Flushes for the last time; after it everything above fails with DISPOSED. */
+  /** Flushes for the last time. After it, all methods above fail with DISPOSED. */
   dispose(): Promise<void>;
 }

@@ -9,7 +9,7 @@ import type {
 } from '../message.js';
 import type { QueuedUnit, WorkUnit } from './strategy.js';
 
-/** Units of one thing, by the names that the seeds give them. */
+/** Methods that queue a unit of one item, under the names fixed by the contract. */
 export abstract class UnitShorthand {
   abstract queue(unit: WorkUnit): QueuedUnit;
 

@@ -15,7 +15,7 @@ const parts = [
   'renewInboxLeaseIds',
 ] as const satisfies readonly (keyof WorkUnit)[];
 
-/** A misspelt part would be left behind without a word when the call is put together. */
+/** Refuses unknown parts: a misspelt one would be dropped silently when the call is put together. */
 export function checkUnit(unit: WorkUnit): void {
   refuseUnknownKeys('WorkUnit', { ...unit }, parts);
   for (const part of parts) {
@@ -27,12 +27,15 @@ export function checkUnit(unit: WorkUnit): void {
   }
 }
 
-/** How many messages, reports and renewals it has; an empty one counts too, so that a call stays bounded. */
+/**
+ * Counts the messages, reports and renewals of a unit. An
+ * empty unit counts as one, so that a call stays bounded.
+ */
 export function sizeOf(unit: WorkUnit): number {
   return parts.reduce((size, part) => size + (unit[part]?.length ?? 0), 0) || 1;
 }
 
-/** All of them as one, part by part in their order. */
+/** Merges units into one, part by part in their order. */
 export function mergeUnits(units: readonly WorkUnit[]): WorkUnit {
   if (units.length === 1) return units[0] as WorkUnit;
   const merged: Partial<Record<keyof WorkUnit, unknown[]>> = {};
