@@ -22,7 +22,7 @@ const longestLine = 120;
 const mostCodeLines = 80;
 /** Longer than that, with the number of lines that they may have, and the reason. */
 const mayBeLonger: Readonly<Record<string, readonly [lines: number, reason: string]>> = {
-  'call/wh_open_call.sql': [115, 'one statement, in one snapshot, sees whether there is anything to do'],
+  'call/wh_open_call.sql': [125, 'one statement, in one snapshot, sees whether there is anything to do'],
   'process_work_batch.sql': [140, 'the table of contents of a call'],
   'store/wh_try_store.sql': [110, 'the order of its steps is the lock order'],
   'streams/wh_claim_lane.lane.sql': [110, 'one statement, in one snapshot, decides on all streams'],

@@ -59,32 +59,41 @@ begin
          p_takes_outbox and exists (
            select 1 from wh_outbox m where m.partition_number is null and m.processed_at is null and m.sequence_order >= o.admitted_below),
          p_takes_outbox and (
-           exists (
-             select 1 from wh_active_streams s
-             where s.lane = 'outbox' and s.instance_id is not null and s.lease_expiry between o.leased_from and v_now)
-           or exists (
-             select 1 from wh_active_streams s
-             where s.lane = 'outbox' and s.instance_id is null and s.waits_for is null and not s.is_blocked and s.available_at >= o.free_from)
-           or exists (
-             select 1 from wh_active_streams s
-             where s.lane = 'outbox' and s.is_blocked and s.available_at between o.free_from and v_now)),
+           (
+             select true from wh_active_streams s
+             where s.lane = 'outbox' and s.instance_id is not null and s.lease_expiry between o.leased_from and v_now
+             order by s.lease_expiry limit 1) is true
+           or (
+             select true from wh_active_streams s
+             where s.lane = 'outbox' and s.instance_id is null and s.waits_for is null and not s.is_blocked and s.available_at >= o.free_from
+             order by s.available_at limit 1) is true
+           or (
+             select true from wh_active_streams s
+             where s.lane = 'outbox' and s.is_blocked and s.available_at between o.free_from and v_now
+             order by s.available_at limit 1) is true),
          p_takes_inbox and exists (
            select 1 from wh_inbox m where m.partition_number is null and m.processed_at is null and m.sequence_order >= n.admitted_below),
          p_takes_inbox and (
-           exists (
-             select 1 from wh_active_streams s
-             where s.lane = 'inbox' and s.instance_id is not null and s.lease_expiry between n.leased_from and v_now)
-           or exists (
-             select 1 from wh_active_streams s
-             where s.lane = 'inbox' and s.instance_id is null and s.waits_for is null and not s.is_blocked and s.available_at >= n.free_from)
-           or exists (
-             select 1 from wh_active_streams s
-             where s.lane = 'inbox' and s.is_blocked and s.available_at between n.free_from and v_now)
-           or exists (
-             select 1 from wh_active_streams s where s.lane = 'inbox' and s.instance_id is null and s.waits_for is not null))
+           (
+             select true from wh_active_streams s
+             where s.lane = 'inbox' and s.instance_id is not null and s.lease_expiry between n.leased_from and v_now
+             order by s.lease_expiry limit 1) is true
+           or (
+             select true from wh_active_streams s
+             where s.lane = 'inbox' and s.instance_id is null and s.waits_for is null and not s.is_blocked and s.available_at >= n.free_from
+             order by s.available_at limit 1) is true
+           or (
+             select true from wh_active_streams s
+             where s.lane = 'inbox' and s.is_blocked and s.available_at between n.free_from and v_now
+             order by s.available_at limit 1) is true
+           or (
+             select true from wh_active_streams s where s.lane = 'inbox' and s.instance_id is null and s.waits_for is not null
+             order by s.waits_for limit 1) is true)
   into v_last_heartbeat, v_is_new_taker,
        c.outbox_floor, c.outbox_free_from, c.outbox_leased_from, c.inbox_floor, c.inbox_free_from, c.inbox_leased_from,
        v_floors_moved_at, c.sweeps, v_clock_went_back, c.stale_instances, c.outbox_arrived, c.outbox_due, c.inbox_arrived, c.inbox_due
+  -- Above, an order instead of exists leaves only the index that has this order;
+  -- see docs/internals/mechanism.md#plans-that-hold
   -- If the clock has gone back, it is behind the floors of time; then they do not count.
   from (
     select l.admitted_below, l.moved_at, l.swept_at, l.next_from > v_now as is_ahead,
