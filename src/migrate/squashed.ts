@@ -39,7 +39,7 @@ export function withoutSquashed(ledger: readonly LedgerRow[], release: Release):
     throw new WhizbangError('MIGRATION_FAILED', {
       message: `The database was made before whizbang 0.1.0 and lacks ${missing.join(', ')}.`,
       hint:
-        'Migrate it first with the last state of the repository that has sql/migrations/0008_continuing.sql (commit a12396d), ' +
+        'Migrate it first with the last state of the repository that has sql/migrations/0008_continuing.sql, ' +
         'then with this one. Nothing was changed.',
       details: { missing },
     });
