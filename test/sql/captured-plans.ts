@@ -11,6 +11,7 @@ export interface Scan {
   readonly searchedBy: string | undefined;
   /** Rows returned and rows thrown away, over all loops. */
   readonly rowsRead: number;
+  readonly pages: number;
   readonly statement: string;
 }
 
@@ -60,7 +61,7 @@ export async function capture(client: pg.Client, call: () => Promise<unknown>): 
   if (whole === undefined) throw new Error(`No plan of the call among ${plans.length} that were captured.`);
   return {
     scans: plans.flatMap((plan) => scansOf(plan.Plan, plan['Query Text'])),
-    pages: (whole.Plan['Shared Hit Blocks'] ?? 0) + (whole.Plan['Shared Read Blocks'] ?? 0),
+    pages: pagesOf(whole.Plan),
   };
 }
 
@@ -78,7 +79,12 @@ function scansOf(node: PlanNode, statement: string): Scan[] {
     index: node['Index Name'],
     searchedBy: node['Index Cond'],
     rowsRead: Math.round(rows * (node['Actual Loops'] ?? 1)),
+    pages: pagesOf(node),
     statement: statement.replace(/\s+/g, ' ').slice(0, 120),
   };
   return [scan, ...below];
+}
+
+function pagesOf(node: PlanNode): number {
+  return (node['Shared Hit Blocks'] ?? 0) + (node['Shared Read Blocks'] ?? 0);
 }

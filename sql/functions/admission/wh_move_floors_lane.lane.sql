@@ -41,22 +41,24 @@ begin
   if c.sweeps then
     v_admitted_below := least(v_admitted_below, wh_first_needing_{lane}(0, v_lane.admitted_below, c_most_swept));
   end if;
+  -- Each look ends at next_from, above which no floor is set: leases end later, and their dead entries are many.
   update wh_lanes l
   set admitted_below = v_admitted_below,
       committed_below = c.{lane}_committed,
       free_from = least(v_lane.next_from, (
         select s.available_at from wh_active_streams s
         where s.lane = '{lane}' and s.instance_id is null and s.waits_for is null
-          and not s.is_blocked and s.available_at >= case when c.sweeps then '-infinity' else v_lane.free_from end
+          and not s.is_blocked
+          and s.available_at between case when c.sweeps then '-infinity' else v_lane.free_from end and v_lane.next_from
         order by s.available_at limit 1), (
         select s.available_at from wh_active_streams s
         where s.lane = '{lane}' and s.is_blocked
-          and s.available_at >= case when c.sweeps then '-infinity' else v_lane.free_from end
+          and s.available_at between case when c.sweeps then '-infinity' else v_lane.free_from end and v_lane.next_from
         order by s.available_at limit 1)),
       leased_from = least(v_lane.next_from, (
         select s.lease_expiry from wh_active_streams s
         where s.lane = '{lane}' and s.instance_id is not null
-          and s.lease_expiry >= case when c.sweeps then '-infinity' else v_lane.leased_from end
+          and s.lease_expiry between case when c.sweeps then '-infinity' else v_lane.leased_from end and v_lane.next_from
         order by s.lease_expiry limit 1)),
       next_admitted_below = c.{lane}_noted,
       next_from = c.noted_at,

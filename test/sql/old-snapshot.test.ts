@@ -1,0 +1,65 @@
+// Dead rows stay while an old snapshot is open. A call must not read more of them the longer that lasts.
+import { describe, expect, it } from 'vitest';
+import type { TestDatabase } from '../support/database.js';
+import { createDatabaseOnOwnServer } from '../support/own-server.js';
+import { type Instance, instance, type Lane, lanes, streams } from '../support/work.js';
+import { capture } from './captured-plans.js';
+
+const batch = 50;
+const room = (lane: Lane) => lane.room(batch);
+
+/** Plain inserts, handed out with long leases, and completed. The floors may move with every call. */
+async function traffic(db: TestDatabase, lane: Lane, a: Instance, rounds: number): Promise<void> {
+  for (let round = 0; round < rounds; round++) {
+    await lane.insertPlain(db.pool, ...streams(batch));
+    const items = await a.call(room(lane));
+    await floorsMayMove(db);
+    await a.call(lane.completes(items), room(lane));
+    await floorsMayMove(db);
+  }
+}
+
+async function floorsMayMove(db: TestDatabase): Promise<void> {
+  await db.pool.query(
+    `update wh_lanes set moved_at = clock_timestamp() - interval '1 second', swept_at = clock_timestamp()`,
+  );
+}
+
+describe.each(lanes)('Beside an old snapshot, in the $source', (lane) => {
+  it('a call that moves the floors reads no more after much traffic than after little', async () => {
+    await using db = await createDatabaseOnOwnServer();
+    for (const table of ['wh_outbox', 'wh_inbox', 'wh_active_streams', 'wh_lanes']) {
+      await db.pool.query(`alter table ${table} set (autovacuum_enabled = off)`);
+    }
+    const client = await db.connect();
+    const a = instance(db, 'a')
+      .over(client)
+      .with({ p_max_outbox_items: 0, p_max_inbox_items: 0, p_lease_seconds: 300 });
+    const snapshot = await db.connect();
+    await snapshot.query('begin isolation level repeatable read');
+    await snapshot.query('select from wh_outbox');
+
+    // Of each index, as one call that completes and moves the floors reads it.
+    const pagesByIndex = async () => {
+      await lane.insertPlain(db.pool, ...streams(batch));
+      const items = await a.call(room(lane));
+      await floorsMayMove(db);
+      const { scans } = await capture(client, () => a.call(lane.completes(items), room(lane)));
+      const byIndex = new Map<string, number>();
+      for (const { table, index = table, pages } of scans) {
+        byIndex.set(index, (byIndex.get(index) ?? 0) + pages);
+      }
+      return byIndex;
+    };
+    await traffic(db, lane, a, 4);
+    const early = await pagesByIndex();
+    await traffic(db, lane, a, 60);
+    const late = await pagesByIndex();
+    // The four indexes that are searched from a floor. The primary keys get deeper, and wh_lanes has as many dead rows as moves.
+    const searched = ['leased', 'free', 'blocked'].map((index) => `wh_active_streams_${index}`);
+    for (const index of [...searched, `wh_${lane.source}_unadmitted`]) {
+      expect(early.get(index), index).toBeGreaterThan(0);
+      expect(late.get(index), index).toBeLessThan(2 * (early.get(index) ?? 0) + 20);
+    }
+  });
+});
