@@ -5,11 +5,11 @@
 interface ErrorCode {
   /** What to do, unless the place that raises the error has a better hint. */
   readonly hint: string;
-  /** True when nothing happened and the very same call may be made again as it is. */
+  /** True when nothing happened and trying again makes sense: the same call, or for EXPECTED_VERSION the decision. */
   readonly retryable: boolean;
 }
 
-/** Every code with its hint, and whether the same call may simply be made again. */
+/** Every code with its hint, and whether trying again makes sense. */
 export const errorCodes = {
   INVALID_REQUEST: {
     hint: 'Correct the field named in details.field, or else in the message. Nothing of the call was applied.',
@@ -17,7 +17,7 @@ export const errorCodes = {
   },
   EXPECTED_VERSION: {
     hint: 'Somebody else appended to the stream. Load it again, decide again, and send with its new version.',
-    retryable: false,
+    retryable: true,
   },
   ISOLATION_LEVEL: {
     hint: 'Call the coordinator in a READ COMMITTED transaction. A plain insert into wh_outbox works at any level.',
@@ -121,6 +121,14 @@ export const errorCodes = {
     hint: 'Register a receptor for it in this process, or send the message instead of invoking it.',
     retryable: false,
   },
+  UNKNOWN_EVENT: {
+    hint: 'Add a function for the event: a state that leaves out an event is wrong. Perhaps newer code has stored it: deploy that.',
+    retryable: false,
+  },
+  FOLD_FAILED: {
+    hint: 'Correct the function: it returns the next state and leaves its inputs unchanged, which are frozen.',
+    retryable: false,
+  },
   LEASE_LOST: {
     hint: 'Another instance has the message now; nothing of this run was applied. Look for a blocked event loop or a stalled process.',
     retryable: false,
@@ -199,7 +207,7 @@ export class WhizbangError extends Error {
   readonly hint: string;
   /** Values for programs, such as `field`, `option`, `issues`, `sqlState`. */
   readonly details: Readonly<Record<string, unknown>>;
-  /** True: nothing happened, and the very same call may be made again as it is. */
+  /** True: nothing happened, and trying again makes sense: the same call, or for EXPECTED_VERSION the decision. */
   readonly retryable: boolean;
 
   constructor(code: WhizbangErrorCode, facts: WhizbangErrorFacts) {

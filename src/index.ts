@@ -5,6 +5,7 @@
 // The names that matter.
 
 export { errorCodes, WhizbangError } from './errors.js';
+export { decider } from './fold/index.js';
 export { newMessageId } from './message-id.js';
 export { defineCommand, defineEvent, streamIdOf } from './messages/index.js';
 export { migrate } from './migrate/index.js';
@@ -16,6 +17,7 @@ export { createWhizbang } from './whizbang.js';
 
 export type { ConnectionPool, DatabaseOptions, PooledClient, Queryable } from './database/index.js';
 export type {
+  AppendOptions,
   Dispatcher,
   InvokeOptions,
   MessageScope,
@@ -25,6 +27,18 @@ export type {
   SendOptions,
 } from './dispatch/index.js';
 export type { WhizbangErrorCode, WhizbangErrorFacts } from './errors.js';
+export type { EventStore, InTransaction, StreamOptions } from './events/index.js';
+export type {
+  AppendReceipt,
+  DecideReceipt,
+  Decider,
+  DeciderOptions,
+  Decision,
+  Fold,
+  Receipt,
+  StoredEvent,
+  StreamVersion,
+} from './fold/index.js';
 export type { Logger } from './logger.js';
 export type { MessageId, StreamId } from './message.js';
 export type {

@@ -99,6 +99,18 @@ export const sendOptions = {
   expectedVersion: { min: 0, max: Number.MAX_SAFE_INTEGER, unit: 'events' },
 } as const satisfies OptionTable;
 
+/** Options of decider. */
+export const deciderOptions = {
+  snapshotEvery: { min: 1, max: 1_000_000, unit: 'events' },
+  foldVersion: { default: 1, min: 1, max: 1_000_000, unit: 'versions' },
+} as const satisfies OptionTable;
+
+/** Options of events.stream. */
+export const streamOptions = {
+  after: { min: 0, max: Number.MAX_SAFE_INTEGER, unit: 'versions' },
+  limit: { min: 1, max: Number.MAX_SAFE_INTEGER, unit: 'events' },
+} as const satisfies OptionTable;
+
 export const strategyOptions = {
   intervalMs: { default: 100, min: 1, max: 60_000, unit: 'milliseconds' },
   maxQueued: { default: 1000, min: 1, max: 100_000, unit: 'units' },

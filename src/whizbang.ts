@@ -4,6 +4,7 @@ import type { WorkCoordinator } from './coordinator/index.js';
 import { type Queryable, quoteSchema } from './database/index.js';
 import { Dispatcher, MessageScope } from './dispatch/index.js';
 import { WhizbangError } from './errors.js';
+import type { EventStore } from './events/index.js';
 import {
   assemble,
   flushAndDeregister,
@@ -41,6 +42,8 @@ type TransactionNeeded<Tx> = Queryable extends Tx
 export class Whizbang<Tx = Queryable> extends Dispatcher implements AsyncDisposable {
   readonly service: string;
   readonly coordinator: WorkCoordinator;
+  /** The event store of the service. */
+  readonly events: EventStore;
   readonly #parts: Parts<Tx>;
   #workers: Workers<Tx> | undefined;
   #state: 'new' | 'started' | 'stopped' = 'new';
@@ -54,6 +57,7 @@ export class Whizbang<Tx = Queryable> extends Dispatcher implements AsyncDisposa
     super({ ...parts.origin, outbox: parts.outbox });
     this.service = options.service;
     this.coordinator = parts.coordinator;
+    this.events = parts.eventStore;
     this.#parts = parts;
   }
 
@@ -129,8 +133,18 @@ export class Whizbang<Tx = Queryable> extends Dispatcher implements AsyncDisposa
       await connection.close();
       throw this.#stopped('start');
     }
-    const { settings, gate, sending, inTransaction, origin, registry, policies, transaction, events } =
-      this.#parts;
+    const {
+      settings,
+      gate,
+      sending,
+      inTransaction,
+      eventStore,
+      origin,
+      registry,
+      policies,
+      transaction,
+      events,
+    } = this.#parts;
     const workersOptions = {
       service: this.service,
       settings,
@@ -143,6 +157,7 @@ export class Whizbang<Tx = Queryable> extends Dispatcher implements AsyncDisposa
       reports: createStrategy('scoped', { line, logger }),
       sending,
       inTransaction,
+      eventStore,
       origin,
       registry,
       policies,

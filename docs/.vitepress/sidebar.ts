@@ -19,6 +19,7 @@ export const sidebar: readonly Group[] = [
       { text: 'Receptors', link: '/guide/receptors' },
       { text: 'Ordering', link: '/guide/ordering' },
       { text: 'Retries and dead letters', link: '/guide/retries-and-dead-letters' },
+      { text: 'The event store', link: '/guide/event-store' },
       { text: 'Testing', link: '/guide/testing' },
       { text: 'Running a service', link: '/guide/running-a-service' },
       { text: 'Transports', link: '/guide/transports' },

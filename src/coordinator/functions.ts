@@ -3,7 +3,9 @@
 // In: something that runs a statement, the schema in quotes, the parameters. Out: the answer as a value.
 // Called by every part that needs one. They never borrow a connection, wait with a limit or retry.
 import type { Queryable } from '../database/index.js';
-import type { MessageId } from '../message.js';
+import type { EventRow, Receipt } from '../fold/index.js';
+import type { MessageId, NewOutboxMessage, StreamId } from '../message.js';
+import { encodeNewMessages } from './insert-statement.js';
 import type { Instance } from './request.js';
 
 /** Frees what the instance holds. Returns how many streams were released. */
@@ -103,6 +105,85 @@ export async function countInterruption(
   // Null, and so 0, when another holder has finished it
   // meanwhile: then the completion of this one is refused.
   return Number((await oneRow<{ interruptions: string | null }>(db, text, [messageId])).interruptions);
+}
+
+/** Appends events to the event store. Returns a receipt for each, in their order. */
+export async function appendEvents(
+  db: Queryable,
+  schema: string,
+  events: readonly NewOutboxMessage[],
+): Promise<readonly Receipt[]> {
+  const text = `select ${schema}.wh_append($1::text::jsonb)::text as receipts`;
+  const { receipts } = await oneRow<{ receipts: string }>(db, text, [encodeNewMessages(events)]);
+  type Row = Pick<EventRow, 'event_id' | 'stream_id' | 'version' | 'sequence_number'>;
+  return (JSON.parse(receipts) as Row[]).map((row) => ({
+    eventId: row.event_id,
+    streamId: row.stream_id,
+    version: row.version,
+    sequenceNumber: row.sequence_number,
+  }));
+}
+
+/** Locks an event stream until the transaction ends. */
+export async function lockStream(db: Queryable, schema: string, streamId: StreamId): Promise<void> {
+  await db.query(`select ${schema}.wh_lock_stream($1::uuid)::text as version`, [streamId]);
+}
+
+interface StreamPage {
+  readonly streamId: StreamId;
+  /** Undefined: from the beginning, or backwards from the end. */
+  readonly after: number | undefined;
+  readonly limit: number;
+  readonly backwards: boolean;
+}
+
+/** Reads events of a stream, in the order of their versions or backwards. */
+export async function readStream(
+  db: Queryable,
+  schema: string,
+  { streamId, after, limit, backwards }: StreamPage,
+): Promise<readonly EventRow[]> {
+  const text = `
+    select coalesce(json_agg(e), '[]')::text as events
+    from ${schema}.wh_read_stream($1::uuid, $2::text::bigint, $3::text::int, $4::text::boolean) e`;
+  const values = [streamId, after === undefined ? null : String(after), String(limit), String(backwards)];
+  return JSON.parse((await oneRow<{ events: string }>(db, text, values)).events) as EventRow[];
+}
+
+interface LoadedStream {
+  readonly snapshot: { readonly version: number; readonly state: unknown } | null;
+  readonly events: readonly EventRow[];
+}
+
+/** Reads the kept state of a stream and the events after it. */
+export async function loadStream(
+  db: Queryable,
+  schema: string,
+  { streamId, decider, fold, limit }: { streamId: StreamId; decider: string; fold: string; limit: number },
+): Promise<LoadedStream> {
+  const text = `select ${schema}.wh_load_stream($1::uuid, $2::text, $3::text, $4::text::int)::text as loaded`;
+  const { loaded } = await oneRow<{ loaded: string }>(db, text, [streamId, decider, fold, String(limit)]);
+  return JSON.parse(loaded) as LoadedStream;
+}
+
+interface NewSnapshot {
+  readonly streamId: StreamId;
+  readonly decider: string;
+  readonly fold: string;
+  readonly version: number;
+  /** As JSON. */
+  readonly state: string;
+}
+
+/** Keeps the state of a stream at a version. */
+export async function saveSnapshot(
+  db: Queryable,
+  schema: string,
+  { streamId, decider, fold, version, state }: NewSnapshot,
+): Promise<void> {
+  const text = `
+    select ${schema}.wh_save_snapshot($1::uuid, $2::text, $3::text, $4::text::bigint, $5::text::jsonb) as saved`;
+  await db.query(text, [streamId, decider, fold, String(version), state]);
 }
 
 /**

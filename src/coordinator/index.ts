@@ -8,6 +8,7 @@
 
 export {
   type AskedToSleep,
+  appendEvents,
   canWrite,
   channelOf,
   countInterruption,
@@ -15,6 +16,10 @@ export {
   fallAsleep,
   joinService,
   listenTo,
+  loadStream,
+  lockStream,
+  readStream,
+  saveSnapshot,
   schemasOutOfReach,
   spoilTransaction,
   subscribe,

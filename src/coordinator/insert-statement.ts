@@ -59,6 +59,15 @@ export function outboxInsert(
  * type and a value, but not the field, and would abort the transaction.
  */
 function encode(messages: readonly NewOutboxMessage[]): string {
+  const versioned = messages.findIndex(({ expectedVersion }) => expectedVersion !== undefined);
+  if (versioned >= 0) {
+    throw refusal(`messages[${versioned}].expectedVersion`, 'cannot be checked by a plain insert');
+  }
+  return encodeNewMessages(messages);
+}
+
+/** Encodes new messages as JSON, after checking their fields. */
+export function encodeNewMessages(messages: readonly NewOutboxMessage[]): string {
   const rows = messages.map((message, i) => {
     const { messageId, destination, eventType, eventData, metadata, scope, streamId, isEvent } = message;
     const { scheduledFor, delaySeconds } = message;
@@ -76,7 +85,6 @@ function encode(messages: readonly NewOutboxMessage[]): string {
       'is an invalid date',
     );
     need(delaySeconds === undefined || Number.isFinite(delaySeconds), 'delaySeconds', 'is not a number');
-    need(message.expectedVersion === undefined, 'expectedVersion', 'cannot be checked by a plain insert');
     return {
       message_id: messageId,
       destination,
@@ -88,6 +96,7 @@ function encode(messages: readonly NewOutboxMessage[]): string {
       is_event: isEvent ?? false,
       scheduled_for: scheduledFor,
       delay_seconds: delaySeconds,
+      expected_version: message.expectedVersion,
     };
   });
   return encodeRows(rows, messages);

@@ -1,13 +1,23 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { WhizbangError } from '../errors.js';
 
+interface Retries {
+  readonly maxRetries: number;
+  readonly retryDelayMs: number;
+  /** Whether the call may also be made again when its answer was lost: then it may have been executed. */
+  readonly alsoAfterLoss?: boolean;
+}
+
+/** Errors after which the same call fails again: it has waited for a client, or its decision is outdated. */
+const hopeless = ['POOL_EXHAUSTED', 'EXPECTED_VERSION'];
+
 /**
  * Runs a call again while its error shows that nothing happened and that the same call may be made again.
  * Each wait is random within a limit that doubles, so that calls that collided do not collide again.
  */
 export async function retrying<T>(
   call: () => Promise<T>,
-  { maxRetries, retryDelayMs }: { maxRetries: number; retryDelayMs: number },
+  { maxRetries, retryDelayMs, alsoAfterLoss = false }: Retries,
 ): Promise<T> {
   for (let retries = 0; ; retries++) {
     try {
@@ -15,8 +25,8 @@ export async function retrying<T>(
     } catch (error) {
       const again =
         error instanceof WhizbangError &&
-        error.retryable &&
-        error.code !== 'POOL_EXHAUSTED' && // it has already waited for a client
+        (error.retryable || (alsoAfterLoss && error.code === 'CONNECTION_LOST')) &&
+        !hopeless.includes(error.code) &&
         retries < maxRetries;
       if (!again) throw error;
       await wait(Math.random() * Math.min(retryDelayMs * 2 ** retries, longestWaitMs));

@@ -1,21 +1,19 @@
 import type { MessageId, NewOutboxMessage } from '../message.js';
 import {
   type Envelope,
-  isMessageToSend,
   type MessageDefinition,
   type MessageKind,
   type MessageToSend,
   validateResult,
 } from '../messages/index.js';
-import { invalidOption } from '../options.js';
-import { type Outgoing, type Sender, toOutboxMessage, toOutgoing } from './outgoing.js';
-import { inCall, noDestination, noReceptor, notAMessage, wrongKind } from './refusals.js';
+import { type Sender, toOutgoing } from './outgoing.js';
+import { prepareMessages, refuseOtherKind } from './prepare.js';
+import { noDestination, noReceptor } from './refusals.js';
 import {
   type InvokeOptions,
   type Method,
   type PublishManyOptions,
   type PublishOptions,
-  type ResolvedSendOptions,
   resolveSendOptions,
   type SendManyOptions,
   type SendOptions,
@@ -107,22 +105,17 @@ export class Dispatcher {
     options: SendOptions & PublishOptions,
   ): Promise<MessageId | MessageId[]> {
     const many = Array.isArray(given);
-    const messages = (many ? given : [given]) as readonly MessageToSend[];
     if (!many) refuseOtherKind(given as MessageToSend, kind, method); // else its payload is taken for options
-    const resolved = resolveSendOptions(method, options, messages.length);
-    if (messages.length === 0) return [];
-    const prepared: NewOutboxMessage[] = [];
-    for (const [i, message] of messages.entries()) {
-      try {
-        refuseOtherKind(message, kind, method);
-        const destination = this.#addressOf(message.definition, resolved.to);
-        const outgoing = await toOutgoing(message, this.#options, resolved.envelope);
-        prepared.push(toOutboxMessage(outgoing, { destination, ...timing(outgoing, resolved, i) }));
-      } catch (error) {
-        throw many ? inCall(error, i) : error;
-      }
-    }
-    refuseSeveralStreams(prepared, resolved);
+    const resolved = resolveSendOptions(method, options, many ? given.length : 1);
+    if (many && given.length === 0) return [];
+    const addressOf = (definition: MessageDefinition) => this.#addressOf(definition, resolved.to);
+    const prepared = await prepareMessages(given, {
+      method,
+      kind,
+      sender: this.#options,
+      resolved,
+      addressOf,
+    });
     await this.#options.outbox.store(prepared, resolved.tx);
     const ids = prepared.map(({ messageId }) => messageId);
     return many ? ids : (ids[0] as MessageId);
@@ -138,47 +131,4 @@ export class Dispatcher {
 /** Makes the dispatcher of a receptor: what it sends continues the message that it handles. */
 export function continuing(origin: Origin, parent: Envelope, outbox: OutboxWriter): Dispatcher {
   return new Dispatcher({ ...origin, parent, outbox });
-}
-
-/**
- * Refuses a message of the other kind. Types do not check this
- * in JavaScript, and a published command finds no receiver.
- */
-function refuseOtherKind(message: MessageToSend, kind: MessageKind, method: Method): void {
-  if (!isMessageToSend(message)) throw notAMessage(message);
-  if (message.definition.kind !== kind) throw wrongKind(message.definition, method);
-}
-
-function timing(
-  { envelope }: Outgoing,
-  { scheduledFor, delaySeconds, expectedVersion }: ResolvedSendOptions,
-  index: number,
-): Pick<NewOutboxMessage, 'scheduledFor' | 'delaySeconds' | 'expectedVersion'> {
-  if (expectedVersion !== undefined && envelope.streamId === null) {
-    throw invalidOption(
-      'publish',
-      'expectedVersion',
-      `expectedVersion is given, and ${envelope.type} has no stream`,
-      'Leave it out.',
-    );
-  }
-  return {
-    ...(scheduledFor === undefined ? {} : { scheduledFor }),
-    ...(delaySeconds === undefined ? {} : { delaySeconds }),
-    ...(expectedVersion === undefined ? {} : { expectedVersion: expectedVersion + index }),
-  };
-}
-
-function refuseSeveralStreams(
-  messages: readonly NewOutboxMessage[],
-  { expectedVersion }: ResolvedSendOptions,
-): void {
-  if (expectedVersion === undefined) return;
-  if (messages.every(({ streamId }) => streamId === messages[0]?.streamId)) return;
-  throw invalidOption(
-    'publish',
-    'expectedVersion',
-    'expectedVersion is one for events of several streams',
-    'Publish stream by stream.',
-  );
 }

@@ -14,12 +14,16 @@ export {
 } from './dispatcher.js';
 export { MessageScope } from './message-scope.js';
 export { CollectedMessages, InstanceOutbox, TransactionOutbox } from './outbox-writers.js';
+export type { Sender } from './outgoing.js';
+export { prepareEvents } from './prepare.js';
 export { noReceptor } from './refusals.js';
-export type {
-  ContextOptions,
-  InvokeOptions,
-  PublishManyOptions,
-  PublishOptions,
-  SendManyOptions,
-  SendOptions,
+export {
+  type AppendOptions,
+  type ContextOptions,
+  type InvokeOptions,
+  type PublishManyOptions,
+  type PublishOptions,
+  resolveSendOptions,
+  type SendManyOptions,
+  type SendOptions,
 } from './send-options.js';

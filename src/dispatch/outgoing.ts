@@ -36,7 +36,7 @@ export interface EnvelopeOptions {
 }
 
 /** A checked message in its envelope, with the JSON that is stored instead of the payload that handlers see. */
-export interface Outgoing {
+interface Outgoing {
   readonly envelope: Envelope;
   readonly json: unknown;
 }
@@ -64,6 +64,7 @@ export async function toOutgoing(
     scope: options.scope === undefined ? (parent?.scope ?? null) : options.scope,
     ...traceOf(sender, options),
     schemaVersion: definition.schemaVersion,
+    ...(definition.aggregate === undefined ? {} : { aggregateType: definition.aggregate }),
   };
   return { envelope, json };
 }

@@ -52,6 +52,17 @@ export interface PublishManyOptions extends ManyOptions {
 /** Options of `publish`, for one event. */
 export interface PublishOptions extends PublishManyOptions, OneOptions {}
 
+/** Options of `events.append`. */
+export interface AppendOptions extends ContextOptions {
+  /** The version of the stream before the first of these events, 0 for a new stream. They must be of one stream. */
+  readonly expectedVersion?: number | undefined;
+  /**
+   * Your own transaction: the events are in the store if and only if it
+   * commits. To append outside of one, leave it out: undefined is refused.
+   */
+  readonly tx?: object;
+}
+
 /** Options of `invoke`. */
 export interface InvokeOptions extends ContextOptions, OneOptions {
   /**
@@ -63,12 +74,13 @@ export interface InvokeOptions extends ContextOptions, OneOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-export type Method = 'send' | 'publish' | 'invoke';
+export type Method = 'send' | 'publish' | 'append' | 'invoke';
 
 const contextKeys = ['correlationId', 'causationId', 'scope', 'traceparent', 'messageId', 'tx'];
 const keysOf: Record<Method, readonly string[]> = {
   send: [...contextKeys, 'at', 'to'],
   publish: [...contextKeys, 'at'],
+  append: contextKeys.filter((key) => key !== 'messageId'),
   invoke: [...contextKeys, 'signal'],
 };
 
@@ -108,7 +120,7 @@ export function resolveSendOptions(
     'tx' in given && (tx === undefined || tx === null),
     'tx',
     `is ${String(tx)}`,
-    `Pass the transaction, or leave tx out to ${method} outside of one. Nothing was sent.`,
+    `Pass the transaction, or leave tx out to ${method} outside of one. Nothing was done.`,
   );
   refuse(to !== undefined && !isName(to), 'to', 'is not the name of a service', 'Give its name.');
   refuse(
@@ -161,7 +173,12 @@ export function resolveSendOptions(
 }
 
 const { delaySeconds, expectedVersion } = sendOptions;
-const numbersOf = { send: { delaySeconds }, publish: { delaySeconds, expectedVersion }, invoke: {} };
+const numbersOf = {
+  send: { delaySeconds },
+  publish: { delaySeconds, expectedVersion },
+  append: { expectedVersion },
+  invoke: {},
+};
 
 function resolveScope(method: Method, scope: unknown): unknown {
   if (scope === undefined) return undefined;

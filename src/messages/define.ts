@@ -36,6 +36,10 @@ interface DefinitionOptions<S extends StandardSchema> {
 export interface EventOptions<S extends StandardSchema> extends DefinitionOptions<S> {
   /** The address that services subscribe to. Default: the type. */
   readonly topic?: string | undefined;
+  /** Earlier names of the type. What was stored or sent under them is this event. */
+  readonly formerly?: readonly string[] | undefined;
+  /** What the stream is about, for readers of the event store (`aggregate_type`). Default: derived from the type. */
+  readonly aggregate?: string | undefined;
 }
 
 /** Options of `defineCommand`. */
@@ -83,6 +87,8 @@ function define(kind: MessageKind, type: string, options: object): MessageDefini
   const facts = {
     kind,
     type,
+    formerly: Object.freeze([...given.formerly]),
+    aggregate: given.aggregate,
     address: given.address,
     schemaVersion: given.version,
     schema: given.schema,

@@ -10,11 +10,14 @@ export interface GivenDefinition {
   readonly result: StandardSchema | undefined;
   readonly stream: ((payload: unknown) => unknown) | undefined;
   readonly address: string | undefined;
+  readonly formerly: readonly string[];
+  readonly aggregate: string | undefined;
   readonly version: number;
   readonly upcast: Readonly<Record<number, Upcaster>>;
 }
 
 const makers = { event: 'defineEvent', command: 'defineCommand' } as const;
+const eventOptions = ['topic', 'formerly', 'aggregate'];
 const addressOption = { event: 'topic', command: 'to' } as const;
 
 export function resolveDefinition(kind: MessageKind, type: unknown, options: object): GivenDefinition {
@@ -31,7 +34,7 @@ export function resolveDefinition(kind: MessageKind, type: unknown, options: obj
     throw invalidOption(owner, 'schema', 'there are no options', 'Give at least { schema }.');
   }
   const given = options as Readonly<Record<string, unknown>>;
-  const others = ['schema', 'stream', 'upcast', ...(kind === 'event' ? ['topic'] : ['to', 'result'])];
+  const others = ['schema', 'stream', 'upcast', ...(kind === 'event' ? eventOptions : ['to', 'result'])];
   const { version } = resolveOptions(owner, definitionOptions, given, others);
   const address = given[addressOption[kind]];
 
@@ -54,10 +57,24 @@ export function resolveDefinition(kind: MessageKind, type: unknown, options: obj
       'Give a text that is not empty, or leave it out.',
     );
   }
+  const { formerly = [], aggregate } = given;
+  if (!Array.isArray(formerly) || !formerly.every((name) => isName(name) && name !== type)) {
+    throw invalidOption(
+      owner,
+      'formerly',
+      'formerly is not a list of other names',
+      'Give the earlier names of the type, for example formerly: ["OrderSettled"].',
+    );
+  }
+  if (aggregate !== undefined && !isName(aggregate)) {
+    throw invalidOption(owner, 'aggregate', 'aggregate is not a name', 'For example aggregate: "Order".');
+  }
   return {
     schema: given.schema,
     result: given.result,
     stream: given.stream as GivenDefinition['stream'],
+    formerly: formerly as readonly string[],
+    aggregate,
     address: address ?? (kind === 'event' ? type : undefined),
     version,
     upcast: resolveUpcasters(owner, version, given.upcast ?? {}),

@@ -17,6 +17,10 @@ export interface MessageDefinition<
   readonly kind: Kind;
   /** The name of the type in transports and in the tables (`event_type`). */
   readonly type: string;
+  /** Earlier names of the type: what was stored under them is of this kind. */
+  readonly formerly: readonly string[];
+  /** What the stream is about, if it was given: `aggregate_type` of its events. */
+  readonly aggregate: string | undefined;
   /** The address: an event's topic, by default its type; or the service that receives a command. */
   readonly address: string | undefined;
   readonly schemaVersion: number;

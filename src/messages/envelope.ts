@@ -36,6 +36,8 @@ export interface Envelope<Payload = unknown> {
   readonly tracestate: string | null;
   /** The version of the payload's shape as it was sent. */
   readonly schemaVersion: number;
+  /** What the stream of an event is about, when its definition says so. */
+  readonly aggregateType?: string | undefined;
 }
 
 /** The content of `metadata`, as JSON. All of it may be missing in rows that other programs insert. */
@@ -47,4 +49,5 @@ export interface EnvelopeMetadata {
   readonly traceparent: string;
   readonly tracestate?: string | undefined;
   readonly schemaVersion: number;
+  readonly aggregateType?: string | undefined;
 }

@@ -26,6 +26,7 @@ export const mostHops = 50;
 
 export function toMetadata(envelope: Envelope): EnvelopeMetadata {
   const { kind, correlationId, causationId, hops, traceparent, tracestate, schemaVersion } = envelope;
+  const { aggregateType } = envelope;
   return {
     kind,
     correlationId,
@@ -34,6 +35,7 @@ export function toMetadata(envelope: Envelope): EnvelopeMetadata {
     traceparent,
     ...(tracestate === null ? {} : { tracestate }),
     schemaVersion,
+    ...(aggregateType === undefined ? {} : { aggregateType }),
   };
 }
 

@@ -5,7 +5,7 @@ import type { MessageDefinition } from './definition.js';
 import type { MessageKind } from './envelope.js';
 import { invalidMessage, readIssues } from './issues.js';
 import { copyAsJson } from './json.js';
-import type { StandardSchema } from './standard-schema.js';
+import type { SchemaResult, StandardSchema } from './standard-schema.js';
 
 type DefinitionOf<Output> = MessageDefinition<MessageKind, never, Output, unknown>;
 
@@ -27,12 +27,24 @@ export async function validatePayload<Output>(
   return { payload: await validate(schema, copy.json, type), json: copy.json };
 }
 
-/** Reads a payload that was sent in some version: upcasts it to the current version, then validates it. */
-export async function readPayload<Output>(
+/**
+ * Reads a payload that was sent in some version: upcasts it to the current version, then validates it. Returns
+ * a promise only when an upcaster or the schema does.
+ */
+export function readPayload<Output>(
   definition: DefinitionOf<Output>,
   json: unknown,
   schemaVersion: number,
-): Promise<Output> {
+): Output | Promise<Output> {
+  return finish(reading(definition, json, schemaVersion));
+}
+
+/** The steps of a reading. It yields what may be a promise and is resumed with the value of it. */
+function* reading<Output>(
+  definition: DefinitionOf<Output>,
+  json: unknown,
+  schemaVersion: number,
+): Generator<unknown, Output, unknown> {
   const { type, schema, schemaVersion: current } = definition;
   if (schemaVersion > current) {
     throw new WhizbangError('MESSAGE_TOO_NEW', {
@@ -40,26 +52,47 @@ export async function readPayload<Output>(
       details: { type, schemaVersion, current },
     });
   }
-  const upcast = schemaVersion < current ? await upcastPayload(definition, json, schemaVersion) : json;
-  return validate(schema, upcast, type, { schemaVersion });
+  const upcast = schemaVersion < current ? yield* upcasting(definition, json, schemaVersion) : json;
+  const result = (yield schema['~standard'].validate(upcast)) as SchemaResult<Output>;
+  return validated(result, upcast, type, { schemaVersion });
 }
 
 /** Upcasts step by step, on a copy: an upcaster that changes its input must not change what is retried. */
-async function upcastPayload(
+function* upcasting(
   { type, upcasters, schemaVersion: current }: DefinitionOf<unknown>,
   json: unknown,
   schemaVersion: number,
-): Promise<unknown> {
+): Generator<unknown, unknown, unknown> {
   let payload = structuredClone(json);
   for (let from = schemaVersion; from < current; from++) {
     try {
-      payload = await upcasters[from]?.(payload);
+      payload = yield upcasters[from]?.(payload);
     } catch (cause) {
       const issue = { path: '', message: `its upcaster from version ${from} threw` };
       throw invalidMessage(type, [issue], { schemaVersion, upcaster: from, cause });
     }
   }
   return payload;
+}
+
+/** Runs the steps, without a promise as long as none is yielded. */
+function finish<T>(steps: Generator<unknown, T, unknown>): T | Promise<T> {
+  let step = steps.next();
+  while (step.done !== true) {
+    if (step.value instanceof Promise) return finishLater(steps, step.value);
+    step = steps.next(step.value);
+  }
+  return step.value;
+}
+
+async function finishLater<T>(steps: Generator<unknown, T, unknown>, pending: Promise<unknown>): Promise<T> {
+  const value = await pending.catch((error: unknown) => new Rejection(error));
+  const step = value instanceof Rejection ? steps.throw(value.error) : steps.next(value);
+  return step.done === true ? step.value : finishLater(steps, Promise.resolve(step.value));
+}
+
+class Rejection {
+  constructor(readonly error: unknown) {}
 }
 
 /**
@@ -85,7 +118,15 @@ async function validate<Output>(
   type: string,
   details: Readonly<Record<string, unknown>> = {},
 ): Promise<Output> {
-  const result = await schema['~standard'].validate(value);
+  return validated(await schema['~standard'].validate(value), value, type, details);
+}
+
+function validated<Output>(
+  result: SchemaResult<Output>,
+  value: unknown,
+  type: string,
+  details: Readonly<Record<string, unknown>>,
+): Output {
   if (result.issues === undefined) return result.value;
   throw invalidMessage(type, readIssues(result.issues, value), details);
 }

@@ -1,4 +1,5 @@
 import type { Queryable } from '../database/index.js';
+import type { DecideReceipt, Decider, Decision } from '../fold/index.js';
 import type { Envelope, MessageDefinition, MessageToSend } from '../messages/index.js';
 import type { RetryPolicy } from './retry-policy.js';
 
@@ -34,6 +35,15 @@ export interface ReceptorContext<Tx = Queryable, Payload = unknown> {
    * them.
    */
   readonly invoke: <Result>(command: MessageToSend<'command', Result>) => Promise<Result>;
+  /**
+   * Decides on the state of a stream, and appends what was decided in this transaction. The stream is locked
+   * first: the state stays as it is until the transaction ends.
+   */
+  readonly decide: <State>(
+    decider: Decider<State>,
+    id: string,
+    decision: (state: State, version: number) => Decision | Promise<Decision>,
+  ) => Promise<DecideReceipt>;
 }
 
 /** Options of `ctx.send`. The rest follows from the handled message. */

@@ -6,6 +6,7 @@ import type { ConnectionPool, ListenClient } from '../database/index.js';
 import { describeError } from '../describe-error.js';
 import type { Origin, OutboxWriter } from '../dispatch/index.js';
 import { WhizbangError } from '../errors.js';
+import type { EventStore } from '../events/index.js';
 import type { Logger } from '../logger.js';
 import type { ResolvedOptions, whizbangOptions } from '../options.js';
 import type { WorkCoordinatorStrategy } from '../strategies/index.js';
@@ -47,6 +48,7 @@ export interface WorkersOptions<Tx> {
   readonly sending: WorkCoordinatorStrategy;
   /** The writer for what is sent in a transaction. */
   readonly inTransaction: OutboxWriter;
+  readonly eventStore: EventStore;
   /** The sender of what receptors send. */
   readonly origin: Origin;
   readonly registry: ReceptorRegistry<Tx>;
@@ -100,6 +102,7 @@ export function assembleWork<Tx>(
     transaction: options.transaction,
     origin: options.origin,
     outbox: options.inTransaction,
+    events: options.eventStore,
     queue: (unit) => loop.queue(unit),
     logger,
   });

@@ -3,9 +3,10 @@
 // Called by the composition root.
 import { setImmediate as turn } from 'node:timers/promises';
 import { WorkCoordinator } from '../coordinator/index.js';
-import { type Database, openDatabase } from '../database/index.js';
+import { type Database, openDatabase, quoteSchema } from '../database/index.js';
 import { InstanceOutbox, type Origin, type OutboxWriter, TransactionOutbox } from '../dispatch/index.js';
 import { WhizbangError } from '../errors.js';
+import { EventStore, StoreAccess } from '../events/index.js';
 import { consoleLogger, type Logger } from '../logger.js';
 import { WorkBatchFlags } from '../message.js';
 import { type ResolvedOptions, resolveOptions, whizbangOptions } from '../options.js';
@@ -46,6 +47,7 @@ export interface Parts<Tx> {
   readonly inTransaction: OutboxWriter;
   /** The writer for both. */
   readonly outbox: OutboxWriter;
+  readonly eventStore: EventStore;
   /** The sender of the messages. */
   readonly origin: Origin;
   readonly invoker: LocalInvoker<Tx>;
@@ -73,14 +75,23 @@ export function assemble<Tx>(options: WhizbangOptions<Tx>): Parts<Tx> {
   const isTimed = options.strategy === 'interval';
   const outbox = new InstanceOutbox({ service, strategy: sending, isTimed, inTransaction });
   const transaction = transactionsOf(options, database, settings.leaseSeconds);
+  const sender = {
+    service,
+    instanceId: coordinator.instance.instanceId,
+    traceContext: options.traceContext,
+  };
+  const eventStore = new EventStore({
+    access: new StoreAccess({ pool: database.pool, schema: quoteSchema(schema) }),
+    sender,
+    logger,
+  });
   const invoker = new LocalInvoker<Tx>({
     registry,
     transaction,
     outbox,
+    events: eventStore,
     origin: {
-      service,
-      instanceId: coordinator.instance.instanceId,
-      traceContext: options.traceContext,
+      ...sender,
       defaultAddress: ({ type }) => (registry.receptorsFor(type).length > 0 ? service : undefined),
     },
   });
@@ -97,6 +108,7 @@ export function assemble<Tx>(options: WhizbangOptions<Tx>): Parts<Tx> {
     sending,
     inTransaction,
     outbox,
+    eventStore,
     origin: invoker.origin,
     invoker,
     registry,

@@ -78,6 +78,7 @@ export async function runReceptor<Tx>(
     attempt,
     signal,
     dispatcher,
+    events: { continuing: () => ({ decide: async () => Promise.reject(noEventStore(receptor)) }) },
   });
   return new ReceptorRun(returned, new Map(stored.map(asSent)));
 }
@@ -96,6 +97,13 @@ function missingTransaction<Tx>(): Tx {
         hint: 'Pass a tx of your own, or run the receptor on a database with startTestKit.',
       });
     },
+  });
+}
+
+function noEventStore({ name }: Receptor<never>): WhizbangError {
+  return new WhizbangError('INVALID_OPTION', {
+    message: `The receptor ${name} has called ctx.decide, and runReceptor has no event store.`,
+    hint: 'Run the receptor on a database with startTestKit.',
   });
 }
 

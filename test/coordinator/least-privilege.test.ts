@@ -3,7 +3,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { MessageProcessingStatus, WorkCoordinator } from '../../src/coordination.js';
-import { createWhizbang, defineEvent, migrate, newMessageId, receptor } from '../../src/index.js';
+import { createWhizbang, decider, defineEvent, migrate, newMessageId, receptor } from '../../src/index.js';
 import { silentLogger } from '../../src/logger.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { eventually } from '../support/eventually.js';
@@ -70,6 +70,15 @@ describe('A role with the documented grants', () => {
     await eventually(() => expect([seen, warnings]).toEqual([['first 1', 'second 1'], []]), 5000);
     await orders.publish(Placed({ orderId: 'a' }), { expectedVersion: 1 });
     await eventually(() => expect(seen).toHaveLength(4));
+    const Orders = decider('Orders', { initial: 0, snapshotEvery: 1 }).on(Placed, (count) => count + 1);
+    await orders.events.append(Placed({ orderId: 'b' }));
+    const deciding = await pool.connect();
+    await deciding.query('begin');
+    await orders.events.decide(Orders, 'b', () => Placed({ orderId: 'b' }), { tx: deciding });
+    await deciding.query('commit');
+    deciding.release();
+    expect(await orders.events.load(Orders, 'b')).toEqual({ state: 2, version: 2 });
+    for await (const { version } of orders.events.stream('b', { after: 1 })) expect(version).toBe(2);
     await orders.stop();
     await pool.end();
     expect(warnings).toEqual([]);
@@ -125,15 +134,20 @@ describe('A role with the documented grants', () => {
     expect(executable.map(({ name }) => name)).toEqual([
       'deregister_instance',
       'process_work_batch',
+      'wh_append',
       'wh_channel',
       'wh_count_interruption',
       'wh_done_receptors',
       'wh_fall_asleep',
       'wh_join_service',
       'wh_listens',
+      'wh_load_stream',
+      'wh_lock_stream',
       'wh_outgoing',
+      'wh_read_stream',
       'wh_receive',
       'wh_receivers',
+      'wh_save_snapshot',
       'wh_send',
       'wh_subscribe',
       'wh_transfer',

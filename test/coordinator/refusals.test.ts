@@ -56,9 +56,10 @@ describe('The database', () => {
     const call = coordinator.processWorkBatch({
       newOutboxMessages: [outboxMessage({ ...event, expectedVersion: 5 })],
     });
-    await expect(call).rejects.toMatchObject(
-      refused('EXPECTED_VERSION', { streamId, expectedVersion: 5, actualVersion: 1 }),
-    );
+    await expect(call).rejects.toMatchObject({
+      ...refused('EXPECTED_VERSION', { streamId, expectedVersion: 5, actualVersion: 1 }),
+      retryable: true,
+    });
   });
 
   it.each(['repeatable read', 'serializable'])('refuses a call in a %s transaction', async (level) => {

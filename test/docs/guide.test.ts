@@ -12,6 +12,7 @@ const pages = [
   'receptors',
   'running-a-service',
   'retries-and-dead-letters',
+  'event-store',
 ];
 const textOf = (name: string) => pageText(`docs/guide/${name}.md`);
 /** What a page shows after this mark are programs of their own. */

@@ -73,8 +73,12 @@ describe('A database of the version before', () => {
     }
 
     const report = await migrate({ pool: db.pool });
-    expect(report).toMatchObject({ applied: [], alreadyCurrent: false });
-    expect(await everyRow()).toEqual(before);
+    const later = currentRelease()
+      .files.filter(({ kind }) => kind === 'migration')
+      .slice(1)
+      .map(({ name }) => name);
+    expect(report).toMatchObject({ applied: later, alreadyCurrent: false });
+    expect(await everyRow()).toMatchObject(before);
     expect((await migrate({ pool: db.pool })).alreadyCurrent).toBe(true);
 
     const finished = await holder.processWorkBatch({

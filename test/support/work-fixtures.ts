@@ -50,6 +50,7 @@ export const dataTables = [
   'wh_active_streams',
   'wh_event_store',
   'wh_event_streams',
+  'wh_snapshots',
   'wh_receptor_processing',
   'wh_perspective_checkpoints',
   'wh_dead_letters',

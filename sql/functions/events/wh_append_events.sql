@@ -8,7 +8,7 @@
 -- Locks: new event rows, in stream order; it waits for a call that appends the same event id under another stream.
 -- Reads by: messages and events by primary key.
 -- Raises: WB002 if a stream is not at the expected version.
--- Called by: wh_try_store
+-- Called by: wh_append, wh_try_store
 create or replace function wh_append_events(
   p_versions wh_stream_version[], p_outbox wh_new_message[], p_inbox wh_new_message[],
   p_outbox_arrivals wh_arrival[], p_inbox_arrivals wh_arrival[]
@@ -53,7 +53,7 @@ begin
     join unnest(p_versions) v on v.stream_id = f.stream_id
   ), appended as (
     insert into wh_event_store (event_id, stream_id, version, event_type, aggregate_type, event_data, metadata, scope)
-    select n.message_id, n.stream_id, n.version, n.event_type, wh_aggregate_type(n.event_type), n.event_data, n.metadata, n.scope
+    select n.message_id, n.stream_id, n.version, n.event_type, coalesce(n.metadata ->> 'aggregateType', wh_aggregate_type(n.event_type)), n.event_data, n.metadata, n.scope
     from numbered n
     order by n.kind, n.place
     on conflict (event_id) do nothing

@@ -6,7 +6,7 @@
 --   others.
 -- Reads by: primary key.
 -- Raises: unique_violation if another call commits a new row first (wh_store tries again).
--- Called by: wh_open_events
+-- Called by: wh_append, wh_lock_stream, wh_open_events
 create or replace function wh_lock_versions(p_stream_ids uuid[], p_expected uuid[])
 returns wh_stream_version[]
 language plpgsql
@@ -18,7 +18,8 @@ declare
 begin
   if cardinality(p_expected) > 0 then
     insert into wh_event_streams (stream_id, version)
-    select u.stream_id, 0 from (select unnest(p_expected) except select unnest(v_known)) as u(stream_id) order by u.stream_id;
+    select u.stream_id, 0 from (select unnest(p_expected) except select unnest(v_known)) as u(stream_id) order by u.stream_id
+    on conflict do nothing;
     v_expected := array(
       select (e.stream_id, e.version)::wh_stream_version from wh_event_streams e
       where e.stream_id = any(p_expected)

@@ -10,6 +10,7 @@ import {
   type OutboxWriter,
 } from '../../dispatch/index.js';
 import { WhizbangError } from '../../errors.js';
+import type { EventStore } from '../../events/index.js';
 import type { Receptor } from '../../receptors/index.js';
 import type { RunWatched } from '../transaction/transaction-watch.js';
 import type { ReceptorRegistry } from './receptor-registry.js';
@@ -20,6 +21,8 @@ interface LocalInvokerOptions<Tx> {
   readonly transaction: RunWatched<Tx>;
   /** Stores the messages that are sent in a transaction begun for the invocation. */
   readonly outbox: OutboxWriter;
+  /** The event store, for decisions of receptors. */
+  readonly events: EventStore;
   /** Origin of the messages that the receptors send. */
   readonly origin: Omit<Origin, 'invoker'>;
 }
@@ -61,7 +64,8 @@ export class LocalInvoker<Tx> {
   ): Promise<unknown> {
     const sent = new CollectedMessages();
     const dispatcher = continuing(this.origin, envelope, sent);
-    const returned = await runHandler(receptor, { envelope, tx, attempt: 1, signal, dispatcher });
+    const { events } = this.#options;
+    const returned = await runHandler(receptor, { envelope, tx, attempt: 1, signal, dispatcher, events });
     if (sent.messages.length > 0) await outbox.store(sent.messages, tx);
     return returned;
   }

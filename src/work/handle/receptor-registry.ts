@@ -29,13 +29,18 @@ export class ReceptorRegistry<Tx> {
     const topics = [...this.#byType.values()]
       .flat()
       .flatMap(({ definition }) =>
-        definition.kind === 'event' ? [definition.address ?? definition.type] : [],
+        definition.kind === 'event' ? [definition.address ?? definition.type, ...definition.formerly] : [],
       );
     return [...new Set([service, ...topics])];
   }
 
   #add(receptor: Receptor<Tx>): void {
-    const { type, kind } = receptor.definition as MessageDefinition<MessageKind, never, unknown, unknown>;
+    const { type, formerly } = receptor.definition as MessageDefinition<MessageKind, never, unknown, unknown>;
+    for (const name of [type, ...formerly]) this.#addFor(name, receptor);
+  }
+
+  #addFor(type: string, receptor: Receptor<Tx>): void {
+    const { kind } = receptor.definition;
     const known = this.#byType.get(type) ?? [];
     if (known.length > 0 && kind === 'command') {
       throw invalidOption(

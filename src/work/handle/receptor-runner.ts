@@ -10,6 +10,7 @@
 import type { WorkCoordinator } from '../../coordinator/index.js';
 import type { Origin, OutboxWriter } from '../../dispatch/index.js';
 import { WhizbangError } from '../../errors.js';
+import type { EventStore } from '../../events/index.js';
 import type { Logger } from '../../logger.js';
 import { type MessageId, WorkBatchFlags, type WorkItem } from '../../message.js';
 import type { Envelope } from '../../messages/index.js';
@@ -38,6 +39,8 @@ interface ReceptorRunnerOptions<Tx> {
   readonly origin: Origin;
   /** Stores the messages that are sent in a transaction, as a plain insert would. */
   readonly outbox: OutboxWriter;
+  /** The event store, for decisions of receptors. */
+  readonly events: EventStore;
   readonly queue: (unit: WorkUnit) => QueuedUnit;
   readonly logger: Logger;
 }
@@ -56,7 +59,7 @@ export class ReceptorRunner<Tx> {
 
   constructor(options: ReceptorRunnerOptions<Tx>) {
     this.#options = options;
-    const { registry, coordinator, transaction, origin, outbox, queue, logger } = options;
+    const { registry, coordinator, transaction, origin, outbox, events, queue, logger } = options;
     const sharing = new Sharing<Tx>();
     const failedRuns = new FailedRuns<Tx>(logger);
     const tasks = new TaskRunner<Tx>({
@@ -64,6 +67,7 @@ export class ReceptorRunner<Tx> {
       transaction,
       origin,
       outbox,
+      events,
       queue,
       failedRuns,
       sharing,

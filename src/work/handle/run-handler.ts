@@ -1,5 +1,6 @@
 import type { Dispatcher } from '../../dispatch/index.js';
 import { WhizbangError } from '../../errors.js';
+import type { EventStore } from '../../events/index.js';
 import { type Envelope, isMessageToSend, type MessageToSend } from '../../messages/index.js';
 import type { Receptor, ReceptorContext } from '../../receptors/index.js';
 import { withinTime } from '../../time-limits.js';
@@ -11,11 +12,17 @@ interface Handling<Tx> {
   readonly signal: AbortSignal;
   /** Takes the messages that the handler sends or returns. */
   readonly dispatcher: Dispatcher;
+  readonly events: Decisions;
+}
+
+/** Makes decisions that continue a message. */
+interface Decisions {
+  continuing(parent: Envelope): Pick<EventStore, 'decide'>;
 }
 
 /** Runs a receptor's handler once, with its context. Returns what the handler returned. */
 export async function runHandler<Tx>(receptor: Receptor<Tx>, handling: Handling<Tx>): Promise<unknown> {
-  const { dispatcher, envelope, tx, attempt } = handling;
+  const { dispatcher, envelope, tx, attempt, events } = handling;
   const underWay = new Set<Promise<unknown>>();
   const inTx = tx === undefined ? {} : { tx: tx as object };
   let isOver = false;
@@ -42,6 +49,8 @@ export async function runHandler<Tx>(receptor: Receptor<Tx>, handling: Handling<
         publish: (messages, options) =>
           dispatch(async () => void (await dispatcher.publish(messages, options))),
         invoke: (command) => dispatch(() => dispatcher.invoke(command, { ...inTx, signal })),
+        decide: (decider, id, decision) =>
+          dispatch(() => events.continuing(envelope).decide(decider, id, decision, inTx)),
       };
       const returned = await receptor.handle(envelope.payload, context);
       if (receptor.definition.resultSchema === undefined) await sendReturned(dispatcher, returned);

@@ -3,6 +3,7 @@
 // Called by the receptor runner. The group runner also uses the transactions that it makes.
 import type { WorkCoordinator } from '../../coordinator/index.js';
 import { CollectedMessages, continuing, type Origin, type OutboxWriter } from '../../dispatch/index.js';
+import type { EventStore } from '../../events/index.js';
 import type { Logger } from '../../logger.js';
 import type { MessageId, NewOutboxMessage, WorkItem } from '../../message.js';
 import type { QueuedUnit, WorkUnit } from '../../strategies/index.js';
@@ -22,6 +23,8 @@ interface TaskRunnerOptions<Tx> {
   readonly origin: Origin;
   /** Stores the messages that are sent in a transaction, as a plain insert would. */
   readonly outbox: OutboxWriter;
+  /** The event store, for decisions of receptors. */
+  readonly events: EventStore;
   readonly queue: (unit: WorkUnit) => QueuedUnit;
   readonly failedRuns: FailedRuns<Tx>;
   readonly sharing: Sharing<Tx>;
@@ -90,12 +93,12 @@ export class TaskRunner<Tx> {
     tx: Tx | undefined,
     signal: AbortSignal,
   ): Promise<readonly NewOutboxMessage[]> {
-    const { origin, sharing } = this.#options;
+    const { origin, sharing, events } = this.#options;
     const sent = new CollectedMessages();
     const dispatcher = continuing(origin, envelope, sent);
     const begunAt = performance.now();
     try {
-      await runHandler(receptor, { envelope, tx, attempt: item.attempts + 1, signal, dispatcher });
+      await runHandler(receptor, { envelope, tx, attempt: item.attempts + 1, signal, dispatcher, events });
     } finally {
       sharing.took(receptor, performance.now() - begunAt);
     }

@@ -1,0 +1,20 @@
+-- Returns what the state of a stream is folded from: the snapshot of this decider, if there is one of the same fold,
+-- and the events after it, at most so many. In one statement, so that both belong together.
+-- Locks: none
+-- Reads by: primary key, and the unique index on (stream_id, version).
+-- Raises: none
+-- Called by: functions.ts
+create or replace function wh_load_stream(p_stream_id uuid, p_decider text, p_fold text, p_limit int)
+returns jsonb
+language sql stable security definer
+set search_path from current
+as $$
+  with snapshot as (
+    select s.version, s.state from wh_snapshots s where s.stream_id = p_stream_id and s.decider = p_decider and s.fold = p_fold
+  )
+  select jsonb_build_object(
+    'snapshot', (select to_jsonb(s) from snapshot s),
+    'events', coalesce((
+      select jsonb_agg(to_jsonb(e) order by e.version)
+      from wh_read_stream(p_stream_id, (select s.version from snapshot s), p_limit, false) e), '[]'))
+$$;

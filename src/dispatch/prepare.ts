@@ -1,0 +1,104 @@
+// The messages of one call become rows: checked, in their envelopes, in their order.
+// In: messages, where they are sent from, the resolved options. Out: new outbox messages, or the first refusal.
+// Called by the dispatcher and the event store. It never stores anything.
+import type { NewOutboxMessage } from '../message.js';
+import {
+  isMessageToSend,
+  type MessageDefinition,
+  type MessageKind,
+  type MessageToSend,
+} from '../messages/index.js';
+import { invalidOption } from '../options.js';
+import { type Sender, toOutboxMessage, toOutgoing } from './outgoing.js';
+import { inCall, notAMessage, wrongKind } from './refusals.js';
+import type { Method, ResolvedSendOptions } from './send-options.js';
+
+interface Preparation {
+  readonly method: Method;
+  readonly kind: MessageKind;
+  readonly sender: Sender;
+  readonly resolved: ResolvedSendOptions;
+  /** Returns the receiver of a message, or refuses it. */
+  readonly addressOf: (definition: MessageDefinition) => string;
+  /** Changes a row, or refuses it. */
+  readonly finish?: ((row: NewOutboxMessage) => NewOutboxMessage) | undefined;
+}
+
+export async function prepareMessages(
+  given: MessageToSend | readonly MessageToSend[],
+  { method, kind, sender, resolved, addressOf, finish = (row) => row }: Preparation,
+): Promise<readonly NewOutboxMessage[]> {
+  const isMany = Array.isArray(given);
+  const prepared: NewOutboxMessage[] = [];
+  for (const [i, message] of ((isMany ? given : [given]) as readonly MessageToSend[]).entries()) {
+    try {
+      refuseOtherKind(message, kind, method);
+      const destination = addressOf(message.definition);
+      const outgoing = await toOutgoing(message, sender, resolved.envelope);
+      const row = finish(toOutboxMessage(outgoing, { destination, ...timing(resolved, i) }));
+      refuseNoStream(row, method, resolved);
+      prepared.push(row);
+    } catch (error) {
+      throw isMany ? inCall(error, i) : error;
+    }
+  }
+  refuseSeveralStreams(prepared, method, resolved);
+  return prepared;
+}
+
+/** Prepares events for the event store. */
+export function prepareEvents(
+  events: MessageToSend<'event'> | readonly MessageToSend<'event'>[],
+  sender: Sender,
+  resolved: ResolvedSendOptions,
+  finish?: (row: NewOutboxMessage) => NewOutboxMessage,
+): Promise<readonly NewOutboxMessage[]> {
+  const addressOf = ({ address, type }: MessageDefinition) => address ?? type;
+  return prepareMessages(events, { method: 'append', kind: 'event', sender, resolved, addressOf, finish });
+}
+
+/**
+ * Refuses a message of the other kind. Types do not check this
+ * in JavaScript, and a published command finds no receiver.
+ */
+export function refuseOtherKind(message: MessageToSend, kind: MessageKind, method: Method): void {
+  if (!isMessageToSend(message)) throw notAMessage(message);
+  if (message.definition.kind !== kind) throw wrongKind(message.definition, method);
+}
+
+function timing(
+  { scheduledFor, delaySeconds, expectedVersion }: ResolvedSendOptions,
+  index: number,
+): Pick<NewOutboxMessage, 'scheduledFor' | 'delaySeconds' | 'expectedVersion'> {
+  return {
+    ...(scheduledFor === undefined ? {} : { scheduledFor }),
+    ...(delaySeconds === undefined ? {} : { delaySeconds }),
+    ...(expectedVersion === undefined ? {} : { expectedVersion: expectedVersion + index }),
+  };
+}
+
+function refuseNoStream(
+  row: NewOutboxMessage,
+  method: Method,
+  { expectedVersion }: ResolvedSendOptions,
+): void {
+  if (row.streamId != null) return;
+  if (method === 'append') {
+    const hint = `Give the definition a stream: defineEvent("${row.eventType}", { schema, stream: (payload) => … }).`;
+    throw invalidOption(method, 'stream', `${row.eventType} has no stream to append it to`, hint);
+  }
+  if (expectedVersion === undefined) return;
+  const fact = `expectedVersion is given, and ${row.eventType} has no stream`;
+  throw invalidOption(method, 'expectedVersion', fact, 'Leave it out.');
+}
+
+function refuseSeveralStreams(
+  rows: readonly NewOutboxMessage[],
+  method: Method,
+  { expectedVersion }: ResolvedSendOptions,
+): void {
+  if (expectedVersion === undefined) return;
+  if (rows.every(({ streamId }) => streamId === rows[0]?.streamId)) return;
+  const fact = 'expectedVersion is one for events of several streams';
+  throw invalidOption(method, 'expectedVersion', fact, `Call ${method} stream by stream.`);
+}

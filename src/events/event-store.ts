@@ -1,0 +1,194 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { appendEvents, loadStream, lockStream, readStream } from '../coordinator/index.js';
+import { type AppendOptions, prepareEvents, resolveSendOptions, type Sender } from '../dispatch/index.js';
+import { WhizbangError } from '../errors.js';
+import {
+  type AppendReceipt,
+  type DecideReceipt,
+  type Decider,
+  type Decision,
+  type Fold,
+  foldEvents,
+  type Receipt,
+  StoredEvent,
+} from '../fold/index.js';
+import type { Logger } from '../logger.js';
+import type { NewOutboxMessage, StreamId } from '../message.js';
+import { type Envelope, type MessageToSend, streamIdOf } from '../messages/index.js';
+import { invalidOption, resolveOptions, streamOptions } from '../options.js';
+import { decided, storedOf } from './decided.js';
+import { Snapshots } from './snapshots.js';
+import type { StoreAccess } from './store-access.js';
+
+/** Options of `events.stream`. */
+export interface StreamOptions {
+  /** Reads the events after this version; backwards, those before it. */
+  readonly after?: number | undefined;
+  /** The most events to read. Default: all. */
+  readonly limit?: number | undefined;
+  /** Reads the last event first. Default: false. */
+  readonly backwards?: boolean | undefined;
+  /** Reads in this transaction. */
+  readonly tx?: object;
+}
+
+/** Options of `events.load` and `events.decide`. */
+export interface InTransaction {
+  /** Your own transaction. A decision then locks the stream first, and is appended if and only if it commits. */
+  readonly tx?: object;
+}
+
+interface EventStoreOptions {
+  readonly access: StoreAccess;
+  readonly sender: Sender;
+  readonly logger: Logger;
+}
+
+const pageSize = 500;
+/** Tries of a decision when others append to the stream meanwhile. In each round of conflicts one of them wins. */
+const mostTries = 50;
+const longestPauseMs = 50;
+
+/** The event store of a service: `shop.events`. */
+export class EventStore {
+  readonly #options: EventStoreOptions;
+  readonly #snapshots: Snapshots;
+
+  constructor(options: EventStoreOptions) {
+    this.#options = options;
+    this.#snapshots = new Snapshots(options.access, options.logger);
+  }
+
+  /** Returns the store for a receptor: what is appended through it continues the message that is handled. */
+  continuing(parent: Envelope): EventStore {
+    const { sender } = this.#options;
+    return new EventStore({ ...this.#options, sender: { ...sender, parent } });
+  }
+
+  /**
+   * Appends events to their streams: all of them or none. Nobody is notified; `publish` sends them as well.
+   * Rejects with EXPECTED_VERSION when the stream is not at `expectedVersion`.
+   */
+  async append(
+    events: MessageToSend<'event'> | readonly MessageToSend<'event'>[],
+    options: AppendOptions = {},
+  ): Promise<AppendReceipt> {
+    const resolved = resolveSendOptions('append', options, 1);
+    const prepared = await prepareEvents(events, this.#options.sender, resolved);
+    return receiptOf(await this.#append(prepared, options.tx));
+  }
+
+  /** Reads the events of a stream, page by page. The id may be the text that the stream rule makes it from. */
+  async *stream(id: string, options: StreamOptions = {}): AsyncGenerator<StoredEvent, void, undefined> {
+    const { after, limit = Number.POSITIVE_INFINITY } = resolveOptions(
+      'events.stream',
+      streamOptions,
+      { ...options },
+      ['backwards', 'tx'],
+    );
+    const streamId = streamIdOf(id);
+    const { backwards = false, tx } = options;
+    let place = after;
+    for (let left = limit; left > 0; left -= pageSize) {
+      const page = { streamId, after: place, limit: Math.min(left, pageSize), backwards };
+      const rows = await this.#options.access.ask(tx, (db, schema) => readStream(db, schema, page));
+      for (const row of rows) yield new StoredEvent(row);
+      if (rows.length < page.limit) return;
+      place = rows.at(-1)?.version;
+    }
+  }
+
+  /** Loads the state of a stream. */
+  async load<State>(decider: Decider<State>, id: string, options: InTransaction = {}): Promise<Fold<State>> {
+    const { state, version } = await this.#load(decider, streamIdOf(id), options.tx);
+    return { state, version };
+  }
+
+  /**
+   * Decides on the state of a stream and appends what was decided. When others append meanwhile, it loads and
+   * decides again: the function may be called several times. In a transaction it locks the stream first.
+   */
+  async decide<State>(
+    decider: Decider<State>,
+    id: string,
+    decision: (state: State, version: number) => Decision | Promise<Decision>,
+    { tx }: InTransaction = {},
+  ): Promise<DecideReceipt> {
+    const streamId = streamIdOf(id);
+    if (tx !== undefined) {
+      await this.#options.access.ask(tx, (db, schema) => lockStream(db, schema, streamId));
+      return this.#decideOnce(decider, streamId, decision, tx);
+    }
+    for (let tries = 1; ; tries++) {
+      try {
+        return await this.#decideOnce(decider, streamId, decision, tx);
+      } catch (error) {
+        if (tries === mostTries || !isConflictIn(streamId, error)) throw error;
+        await pause(Math.random() * Math.min(2 ** tries, longestPauseMs));
+      }
+    }
+  }
+
+  async #decideOnce<State>(
+    decider: Decider<State>,
+    streamId: StreamId,
+    decision: (state: State, version: number) => Decision | Promise<Decision>,
+    tx: object | undefined,
+  ): Promise<DecideReceipt> {
+    const loaded = await this.#load(decider, streamId, tx);
+    const { version } = loaded;
+    const given = (await decision(loaded.state, version)) ?? [];
+    const events = Array.isArray(given) ? given : [given];
+    if (events.length === 0) return { streamId, version, receipts: [] };
+    const resolved = resolveSendOptions('append', { expectedVersion: version }, 1);
+    const prepared = await prepareEvents(events, this.#options.sender, resolved, decided(decider, streamId));
+    const receipts = await this.#append(prepared, tx);
+    const after = version + events.length;
+    if (this.#snapshots.isDue(decider, loaded.keptVersion, after)) {
+      const stored = prepared.map((event, i) => storedOf(event, receipts[i] as Receipt));
+      await this.#snapshots.keep(decider, streamId, await foldEvents(decider, loaded, stored), tx);
+    }
+    return { streamId, version: after, receipts };
+  }
+
+  async #append(events: readonly NewOutboxMessage[], tx: object | undefined): Promise<readonly Receipt[]> {
+    return this.#options.access.ask(tx, (db, schema) => appendEvents(db, schema, events));
+  }
+
+  async #load<State>(
+    decider: Decider<State>,
+    streamId: StreamId,
+    tx: object | undefined,
+  ): Promise<Fold<State> & { readonly keptVersion: number }> {
+    const { name, fold } = decider;
+    const question = { streamId, decider: name, fold, limit: pageSize };
+    const { snapshot, events } = await this.#options.access.ask(tx, (db, schema) =>
+      loadStream(db, schema, question),
+    );
+    const keptVersion = snapshot?.version ?? 0;
+    const kept = { state: (snapshot?.state ?? decider.initial) as State, version: keptVersion };
+    let folded = await foldEvents(
+      decider,
+      kept,
+      events.map((row) => new StoredEvent(row)),
+    );
+    if (events.length === pageSize) {
+      const rest = this.stream(streamId, { after: folded.version, ...(tx === undefined ? {} : { tx }) });
+      for await (const event of rest) folded = await foldEvents(decider, folded, [event]);
+    }
+    return { ...folded, keptVersion };
+  }
+}
+
+function receiptOf(receipts: readonly Receipt[]): AppendReceipt {
+  const last = receipts.at(-1);
+  if (last === undefined)
+    throw invalidOption('append', 'events', 'there are no events', 'Give at least one.');
+  return { ...last, receipts };
+}
+
+function isConflictIn(streamId: StreamId, error: unknown): boolean {
+  return (
+    error instanceof WhizbangError && error.code === 'EXPECTED_VERSION' && error.details.streamId === streamId
+  );
+}

@@ -1,0 +1,6 @@
+// The event store for users: events are appended, read, and decided upon.
+// In: events made by their definitions, ids of streams, deciders. Out: receipts, stored events, states.
+// Called by users, through the composition root, and by receptors, through their context. It never sends anything.
+
+export { EventStore, type InTransaction, type StreamOptions } from './event-store.js';
+export { StoreAccess } from './store-access.js';

@@ -1,0 +1,53 @@
+import { isDeepStrictEqual } from 'node:util';
+import { saveSnapshot } from '../coordinator/index.js';
+import { describeError } from '../describe-error.js';
+import type { Decider, Fold } from '../fold/index.js';
+import type { Logger } from '../logger.js';
+import type { StreamId } from '../message.js';
+import type { StoreAccess } from './store-access.js';
+
+/** Keeps states of streams, so that a load need not read all events. A state that is not kept costs time only. */
+export class Snapshots {
+  readonly #access: StoreAccess;
+  readonly #logger: Logger;
+  /** Deciders whose states cannot be kept as JSON. */
+  readonly #refused = new Set<string>();
+
+  constructor(access: StoreAccess, logger: Logger) {
+    this.#access = access;
+    this.#logger = logger;
+  }
+
+  /** Whether so many events came after the last kept state that the next one is due. */
+  isDue<State>({ name, snapshotEvery }: Decider<State>, keptVersion: number, version: number): boolean {
+    return snapshotEvery !== undefined && version - keptVersion >= snapshotEvery && !this.#refused.has(name);
+  }
+
+  async keep<State>(
+    { name, fold }: Decider<State>,
+    streamId: StreamId,
+    { state, version }: Fold<State>,
+    tx: object | undefined,
+  ): Promise<void> {
+    const json = JSON.stringify(state);
+    if (!isDeepStrictEqual(JSON.parse(json), state)) {
+      this.#refused.add(name);
+      const facts = {
+        decider: name,
+        hint: 'Keep only what JSON can hold in the state: no Date, Map, undefined.',
+      };
+      this.#logger.warn(facts, 'The state of a decider cannot be kept: it is not the same after JSON');
+      return;
+    }
+    const snapshot = { streamId, decider: name, fold, version, state: json };
+    const saving = this.#access.ask(tx, (db, schema) => saveSnapshot(db, schema, snapshot));
+    // In a transaction of the caller a failed statement spoils all of it: then the error must not be hidden.
+    if (tx !== undefined) return saving;
+    await saving.catch((error: unknown) => {
+      this.#logger.warn(
+        { decider: name, error: describeError(error) },
+        'The state of a decider was not kept',
+      );
+    });
+  }
+}

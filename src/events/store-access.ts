@@ -1,0 +1,46 @@
+import {
+  type ConnectionPool,
+  fromDatabaseError,
+  type Queryable,
+  retrying,
+  withPooledClient,
+} from '../database/index.js';
+import { asQueryable } from '../transactions/index.js';
+
+interface StoreAccessOptions {
+  readonly pool: ConnectionPool;
+  /** The schema, quoted. */
+  readonly schema: string;
+}
+
+/** A statement of the event store. */
+type Ask<T> = (db: Queryable, schema: string) => Promise<T>;
+
+/** Time limit of a statement outside a transaction. It may wait for a transaction that appends to the same stream. */
+const answerMs = 30_000;
+const retries = { maxRetries: 3, retryDelayMs: 25, alsoAfterLoss: true };
+
+/** Runs statements of the event store: in the transaction of the caller, or else on a connection of the pool. */
+export class StoreAccess {
+  readonly #options: StoreAccessOptions;
+
+  constructor(options: StoreAccessOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Asks once in a transaction. Outside of one it asks again after a lost answer: whatever is asked here may be
+   * asked twice.
+   */
+  async ask<T>(tx: object | undefined, question: Ask<T>): Promise<T> {
+    const { pool, schema } = this.#options;
+    if (tx === undefined) {
+      return retrying(() => withPooledClient(pool, (db) => question(db, schema), answerMs), retries);
+    }
+    try {
+      return await question(asQueryable(tx), schema);
+    } catch (error) {
+      throw fromDatabaseError(error);
+    }
+  }
+}
