@@ -2,16 +2,14 @@
 // In: runs of units, from every strategy of an instance. Out: calls, one after the other, of a limited size.
 // Called by the strategies, or by a program directly. It never keeps units: a run that rejects returns them.
 //
-// Words: A unit is what has to be stored in one call or not at all. A run is a list of units
-// that a caller submits together, with one promise for all of them. A call is one request to
-// the coordinator: it takes units of one or more runs, and a long run takes several calls. A
-// seat is one unit in one call, with its run. A fate is the set of callbacks that report
-// what became of each unit of a run: carried (committed), refused or unsent.
+// Words: A unit is what has to be stored in one call or not at all. A run is a list of units that a
+// caller submits together, with one promise for all of them. A call is one request to the coordinator:
+// it takes units of one or more runs, and a long run takes several calls.
 import { noRoom, type WorkBatchRequest, type WorkCoordinator } from '../coordinator/index.js';
 import { WhizbangError } from '../errors.js';
 import { type WorkBatch, WorkBatchFlags } from '../message.js';
-import { asWhizbangError, blamesInput } from './blame.js';
-import { Call, type Seat } from './call.js';
+import { Call, type Entry } from './call.js';
+import { asWhizbangError, mayComeFromUnit } from './input-errors.js';
 import { Run, type RunOptions, type RunResult } from './run.js';
 import type { WorkUnit } from './strategy.js';
 import { checkUnit, mergeUnits } from './work-unit.js';
@@ -73,8 +71,9 @@ const maxItemsPerCall = 1000;
 /** The queue in which the units of all strategies of an instance wait for the one call in flight. */
 export class CallLine {
   readonly #options: CallLineOptions;
+  /** Those in the call in flight come first. */
   readonly #waiting: Run[] = [];
-  #isMoving = false;
+  #isCalling = false;
   #continuesFrom = 0;
 
   constructor(options: CallLineOptions) {
@@ -93,48 +92,43 @@ export class CallLine {
     if (typeof units !== 'function') for (const unit of units) checkUnit(unit);
     const run = new Run(typeof units === 'function' ? units : () => units, options);
     this.#waiting.push(run);
-    if (!this.#isMoving) void this.#move();
+    if (!this.#isCalling) void this.#makeCalls();
     return run.finished;
   }
 
   /** Makes calls while runs wait. Never rejects: an error of a call goes to its runs. */
-  async #move(): Promise<void> {
-    this.#isMoving = true;
-    await Promise.resolve(); // so that what is queued in one go leaves together
+  async #makeCalls(): Promise<void> {
+    this.#isCalling = true;
     while (this.#waiting.length > 0) {
-      if (this.#options.pause !== undefined) await this.#options.pause();
+      await this.#options.pause?.(); // also without a pause: what is queued in one go leaves together
       const call = new Call(this.#waiting, maxItemsPerCall);
-      this.#waiting.splice(0, call.endingCount);
-      await this.#carry(call);
+      try {
+        if (!call.isEmpty) await this.#send(call, call.entries, this.#roomFor(call));
+        this.#waiting.splice(0, call.endingCount);
+        call.finish({ givesWork: this.#options.onBatch === undefined });
+      } catch (error) {
+        this.#waiting.splice(0, call.runCount); // a run that does not end here has failed too
+        call.fail(asWhizbangError(error));
+      }
     }
-    this.#isMoving = false;
+    this.#isCalling = false;
   }
 
-  async #carry(call: Call): Promise<void> {
-    try {
-      if (call.seats.length > 0 || call.takesWork) await this.#send(call, call.seats, this.#roomFor(call));
-      call.finish({ givesWork: this.#options.onBatch === undefined });
-    } catch (error) {
-      if (call.carries(this.#waiting[0])) this.#waiting.shift(); // `fail` returns its units, also later ones
-      call.fail(asWhizbangError(error));
-    }
-  }
-
-  async #send(call: Call, seats: readonly Seat[], room: Room): Promise<void> {
+  async #send(call: Call, entries: readonly Entry[], room: Room): Promise<void> {
     const { coordinator, onBatch, request } = this.#options;
     const sentAt = performance.now();
     let batch: WorkBatch;
     try {
-      const units = mergeUnits(seats.map(({ unit }) => unit));
+      const units = mergeUnits(entries.map(({ unit }) => unit));
       batch = await coordinator.processWorkBatch({ ...request, ...units, ...room });
     } catch (thrown) {
       const error = asWhizbangError(thrown);
-      if (blamesInput(error) && seats.length > 0) return this.#sendInParts(call, seats, room, error);
+      if (mayComeFromUnit(error) && entries.length > 0) return this.#sendInParts(call, entries, room, error);
       this.#continuesFrom = performance.now() + (this.#options.lostLeaseMs ?? Number.POSITIVE_INFINITY);
       throw error;
     }
-    for (const { unit, run } of seats) run.carried(unit);
-    call.gather(batch);
+    for (const { unit, run } of entries) run.carried(unit);
+    call.answered(batch);
     try {
       onBatch?.(batch, sentAt);
     } catch (thrown) {
@@ -150,16 +144,16 @@ export class CallLine {
    * 2 log n calls. Each half is finished before the next begins, so that what
    * can be stored is stored in its order. Only the last part asks for work.
    */
-  async #sendInParts(call: Call, seats: readonly Seat[], room: Room, error: WhizbangError): Promise<void> {
-    const [seat, ...others] = seats;
-    if (seat !== undefined && others.length === 0) {
-      seat.run.refuse(seat.unit, error);
+  async #sendInParts(call: Call, entries: readonly Entry[], room: Room, error: WhizbangError): Promise<void> {
+    const [entry, ...others] = entries;
+    if (entry !== undefined && others.length === 0) {
+      entry.run.refused(entry.unit, error);
       if (room !== noRoom) await this.#send(call, [], room);
       return;
     }
-    const half = Math.ceil(seats.length / 2);
-    await this.#send(call, seats.slice(0, half), noRoom);
-    await this.#send(call, seats.slice(half), room);
+    const half = Math.ceil(entries.length / 2);
+    await this.#send(call, entries.slice(0, half), noRoom);
+    await this.#send(call, entries.slice(half), room);
   }
 
   #roomFor(call: Call): Room {

@@ -4,13 +4,13 @@ import type { QueuedUnit, WorkUnit } from './strategy.js';
 /** A unit in the queue of a strategy, with the promise of what becomes of it. */
 export class QueuedEntry implements QueuedUnit {
   readonly unit: WorkUnit;
-  readonly #leaveQueue: (entry: QueuedEntry) => boolean;
+  readonly #leaveQueue: () => boolean;
   readonly #carried: Promise<void>;
   #isHeard = false;
   #resolve!: () => void;
   #reject!: (error: WhizbangError) => void;
 
-  constructor(unit: WorkUnit, leaveQueue: (entry: QueuedEntry) => boolean) {
+  constructor(unit: WorkUnit, leaveQueue: () => boolean) {
     this.unit = { ...unit }; // the same object may be queued twice, and is then two units
     this.#leaveQueue = leaveQueue;
     this.#carried = new Promise((resolve, reject) => {
@@ -29,7 +29,7 @@ export class QueuedEntry implements QueuedUnit {
   }
 
   withdraw(): boolean {
-    if (!this.#leaveQueue(this)) return false;
+    if (!this.#leaveQueue()) return false;
     this.reject(
       new WhizbangError('DISPOSED', {
         message: 'The unit was withdrawn before a call had it.',

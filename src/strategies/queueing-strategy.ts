@@ -38,7 +38,8 @@ export class QueueingStrategy extends UnitShorthand implements WorkCoordinatorSt
   readonly #onError: (error: WhizbangError) => void;
   readonly #logger: Logger;
   #queue = new Set<QueuedEntry>();
-  readonly #inFlight = new Set<QueuedEntry>();
+  /** Those that a call has, or that are to go with the next calls of the same run. */
+  readonly #inFlight = new Map<WorkUnit, QueuedEntry>();
   #waiting: WaitingRun | undefined;
   #timer: NodeJS.Timeout | undefined;
   #failures = 0;
@@ -58,9 +59,11 @@ export class QueueingStrategy extends UnitShorthand implements WorkCoordinatorSt
   queue(unit: WorkUnit): QueuedUnit {
     this.#refuseIfDisposed();
     checkUnit(unit);
-    const entry = new QueuedEntry(unit, (leaving) => this.#queue.delete(leaving));
+    const entry: QueuedEntry = new QueuedEntry(unit, () => this.#queue.delete(entry));
     this.#queue.add(entry);
-    this.#runInTime();
+    const delayMs = this.#when.delayMs(this.#queue.size, this.#isFailing);
+    if (delayMs === 0) this.#startRun();
+    else if (delayMs !== undefined) this.#startRunIn(delayMs);
     return entry;
   }
 
@@ -88,23 +91,52 @@ export class QueueingStrategy extends UnitShorthand implements WorkCoordinatorSt
     return this.#failures > 0;
   }
 
-  #runInTime(): void {
-    const delayMs = this.#when.delayMs(this.#queue.size, this.#isFailing);
-    if (delayMs === 0) this.#startRun();
-    else if (delayMs !== undefined) this.#runWithin(delayMs);
-  }
-
   /**
-   * Returns the run that waits, or starts one. It sends all
-   * that is queued by the time its call is put together.
+   * Returns the run that waits in the line, or starts one. It sends
+   * all that is queued by the time its call is put together.
    */
   #startRun(): WaitingRun {
-    this.#waiting ??= this.#enterLine();
-    return this.#waiting;
+    if (this.#waiting !== undefined) return this.#waiting;
+    const finished = this.#line.run(() => this.#takeQueue(), {
+      takesWork: () => run.flushes > 0,
+      fate: {
+        carried: (unit) => this.#backFromCall(unit).resolve(),
+        refused: (unit, error) => {
+          const entry = this.#backFromCall(unit);
+          entry.reject(error);
+          // One turn after the run: a caller may await the flush first and read `carried` next.
+          void ended.then(() => setImmediate(() => entry.isHeard || this.#report(error)));
+        },
+        unsent: (units) => {
+          this.#queue = new Set([...units.map((unit) => this.#backFromCall(unit)), ...this.#queue]);
+        },
+      },
+    });
+    const run: WaitingRun = { flushes: 0, finished };
+    const ended = finished.then(
+      () => this.#succeeded(),
+      (error: WhizbangError) => this.#failed(error, run),
+    );
+    this.#waiting = run;
+    return run;
   }
 
-  /** Begins a run after `delayMs`, or after the longer pause that follows several failures. */
-  #runWithin(delayMs: number): void {
+  #takeQueue(): WorkUnit[] {
+    this.#waiting = undefined;
+    const entries = [...this.#queue];
+    this.#queue.clear();
+    for (const entry of entries) this.#inFlight.set(entry.unit, entry);
+    return entries.map(({ unit }) => unit);
+  }
+
+  #backFromCall(unit: WorkUnit): QueuedEntry {
+    const entry = this.#inFlight.get(unit) as QueuedEntry;
+    this.#inFlight.delete(unit);
+    return entry;
+  }
+
+  /** Starts a run after `delayMs`, or after the longer pause that follows several failures. */
+  #startRunIn(delayMs: number): void {
     if (this.#timer !== undefined || this.#isDisposed) return;
     const pauseMs = Math.min(delayMs * 2 ** Math.max(this.#failures - 1, 0), longestPauseMs);
     this.#timer = setTimeout(
@@ -116,47 +148,6 @@ export class QueueingStrategy extends UnitShorthand implements WorkCoordinatorSt
     );
     // Units that were not tried yet keep the process alive. A database that stays unreachable must not.
     if (this.#isFailing) this.#timer.unref();
-  }
-
-  #enterLine(): WaitingRun {
-    const entries = new Map<WorkUnit, QueuedEntry>();
-    const refusals = new Map<QueuedEntry, WhizbangError>();
-    const leaves = (unit: WorkUnit): QueuedEntry => {
-      const entry = entries.get(unit) as QueuedEntry;
-      this.#inFlight.delete(entry);
-      return entry;
-    };
-    const board = () => {
-      this.#waiting = undefined;
-      for (const entry of this.#queue) {
-        entries.set(entry.unit, entry);
-        this.#inFlight.add(entry);
-      }
-      this.#queue.clear();
-      return [...entries.keys()];
-    };
-    const finished = this.#line.run(board, {
-      takesWork: () => run.flushes > 0,
-      fate: {
-        carried: (unit) => leaves(unit).resolve(),
-        refused: (unit, error) => {
-          const entry = leaves(unit);
-          entry.reject(error);
-          refusals.set(entry, error);
-        },
-        unsent: (units) => {
-          this.#queue = new Set([...units.map(leaves), ...this.#queue]);
-        },
-      },
-    });
-    const run: WaitingRun = { flushes: 0, finished };
-    finished
-      .then(
-        () => this.#succeeded(),
-        (error: WhizbangError) => this.#failed(error, run),
-      )
-      .finally(() => this.#reportUnheard(refusals));
-    return run;
   }
 
   #succeeded(): void {
@@ -174,7 +165,7 @@ export class QueueingStrategy extends UnitShorthand implements WorkCoordinatorSt
 
   #goOn(): void {
     const { pauseMs } = this.#when;
-    if (pauseMs !== undefined && this.#queue.size > 0) this.#runWithin(pauseMs);
+    if (pauseMs !== undefined && this.#queue.size > 0) this.#startRunIn(pauseMs);
   }
 
   async #flushForTheLastTime(): Promise<void> {
@@ -188,17 +179,6 @@ export class QueueingStrategy extends UnitShorthand implements WorkCoordinatorSt
       this.#queue.clear();
       throw cause;
     }
-  }
-
-  /**
-   * Reports refusals of units whose `carried` was not read. It does so one
-   * turn later: a caller may await the flush first and read `carried` next.
-   */
-  #reportUnheard(refusals: ReadonlyMap<QueuedEntry, WhizbangError>): void {
-    if (refusals.size === 0) return;
-    setImmediate(() => {
-      for (const [entry, error] of refusals) if (!entry.isHeard) this.#report(error);
-    });
   }
 
   #report(error: WhizbangError): void {

@@ -39,13 +39,13 @@ export const noWork: WorkBatch = Object.freeze({ outbox: [], inbox: [], perspect
 export class Run {
   readonly finished: Promise<RunResult>;
   readonly leaseLost: LostLease[] = [];
-  readonly #refused = new Map<WorkUnit, WhizbangError>();
+  readonly #refusals = new Map<WorkUnit, WhizbangError>();
   readonly #source: () => readonly WorkUnit[];
   readonly #options: RunOptions;
   /** Undefined until its first call is put together. */
   #units: readonly WorkUnit[] | undefined;
   /** How many units are, or were, in a call. */
-  #boarded = 0;
+  #taken = 0;
   /** How many units are carried or refused. Units are settled in their order. */
   #settled = 0;
   #resolve!: (result: RunResult) => void;
@@ -66,15 +66,16 @@ export class Run {
 
   /** The first unit that no call has had yet. */
   get next(): WorkUnit | undefined {
-    return this.#all()[this.#boarded];
+    return this.#all()[this.#taken];
   }
 
   get isSettled(): boolean {
     return this.#settled === this.#all().length;
   }
 
-  board(): void {
-    this.#boarded++;
+  /** Notes that a call has the next unit. */
+  take(): void {
+    this.#taken++;
   }
 
   carried(unit: WorkUnit): void {
@@ -82,14 +83,14 @@ export class Run {
     this.#options.fate?.carried(unit);
   }
 
-  refuse(unit: WorkUnit, error: WhizbangError): void {
+  refused(unit: WorkUnit, error: WhizbangError): void {
     this.#settled++;
-    this.#refused.set(unit, error);
+    this.#refusals.set(unit, error);
     this.#options.fate?.refused(unit, error);
   }
 
   finish(work: WorkBatch): void {
-    this.#resolve({ batch: { ...work, leaseLost: this.leaseLost }, refused: this.#refused });
+    this.#resolve({ batch: { ...work, leaseLost: this.leaseLost }, refused: this.#refusals });
   }
 
   fail(error: WhizbangError): void {

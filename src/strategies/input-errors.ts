@@ -15,7 +15,7 @@ const classesOfInput = ['22', '23', '44', '54', 'P0'];
 const fieldOfUnit = /^p_(new|renew|outbox|inbox|receptor)_/;
 
 /** Whether the error may come from one unit of the call, so that sending the units in parts could find it. */
-export function blamesInput({ code, details }: WhizbangError): boolean {
+export function mayComeFromUnit({ code, details }: WhizbangError): boolean {
   if (code === 'EXPECTED_VERSION') return true;
   if (code === 'INVALID_REQUEST') return typeof details.field !== 'string' || fieldOfUnit.test(details.field);
   return (
