@@ -199,7 +199,7 @@ export async function listenTo(db: Queryable, channel: string): Promise<void> {
   await db.query(`listen "${channel.replaceAll('"', '""')}"`);
 }
 
-/** The answer to a request for the watch: see `Sleep` in work/loop/listener.ts. */
+/** The answer to a request for the watch: see work/loop/sleep.ts. */
 export type AskedToSleep = 'asleep' | 'covered' | 'passed' | 'busy';
 
 /** Requests the watch for this session. `isAble`: what is stored now could be begun at once. */

@@ -1,7 +1,8 @@
-import { type AskedToSleep, channelOf, fallAsleep, listenTo, wakeUp } from '../../coordinator/index.js';
+import { channelOf, fallAsleep, listenTo, wakeUp } from '../../coordinator/index.js';
 import type { ListenClient } from '../../database/index.js';
 import type { Logger } from '../../logger.js';
 import { answerWithin } from '../../time-limits.js';
+import { type Sleep, type SleepEvent, stepFrom } from './sleep.js';
 
 interface ListenerOptions {
   /** Opens a connection straight to PostgreSQL: LISTEN does not pass pgbouncer in transaction mode. */
@@ -14,19 +15,6 @@ interface ListenerOptions {
   readonly onHint: () => void;
   readonly logger: Logger;
 }
-
-/**
- * State of this session. The session that keeps the watch holds a lock, and is notified of everything that is
- * stored.
- *
- * - `awake`: it has not asked to sleep since it was woken or connected.
- * - `asleep`: it keeps the watch. Everything that is committed from now on notifies it.
- * - `covered`: another session keeps the watch, and notifies this one when it cannot begin more at once.
- * - `passed`: this one cannot begin more at once. Another session keeps the watch or was notified to take it.
- * - `busy`: no session sleeps, because a transaction is open that has stored something and will not notify.
- * - `deaf`: there is no connection that could receive notifications.
- */
-type Sleep = 'awake' | AskedToSleep | 'deaf';
 
 const answerMs = 5_000;
 const firstReconnectMs = 100;
@@ -48,8 +36,8 @@ export class Listener {
   #sleep: Sleep = 'awake';
   /** Whether a notification has come since the last rest. */
   #wasWoken = false;
-  /** Number of times that another session notified this one, or that this one released the watch. */
-  #turns = 0;
+  /** Number of times that it became awake. */
+  #wakes = 0;
   #wasLost = false;
   #reconnectMs = firstReconnectMs;
   #timer: NodeJS.Timeout | undefined;
@@ -80,8 +68,7 @@ export class Listener {
       this.#reconnectMs = firstReconnectMs;
       if (this.#wasLost) logger.warn({}, 'LISTEN works again');
       this.#wasLost = false;
-      this.#sleep = 'awake';
-      this.#options.onWake();
+      this.#react('connected');
     } catch (error) {
       await client?.end().catch(() => {}); // a borrowed client would never return to its pool
       // Logged once per outage: the attempts go on for as long as it lasts.
@@ -105,18 +92,18 @@ export class Listener {
   async fallAsleep(isAble: boolean): Promise<void> {
     const client = this.#client;
     if (client === undefined) {
-      this.#sleep = 'deaf';
+      this.#react('unanswered');
       return;
     }
-    const turnsBefore = this.#turns;
+    const wakesBefore = this.#wakes;
     try {
-      const sleep = await inTime(fallAsleep(client, this.#options.schema, isAble));
+      const answer = await inTime(fallAsleep(client, this.#options.schema, isAble));
       // Meanwhile the watch was passed to this session, or released, so no session keeps it.
-      const isOutdated = this.#turns > turnsBefore && sleep !== 'passed';
-      this.#sleep = isOutdated ? 'busy' : sleep;
+      const isOutdated = this.#wakes > wakesBefore && answer !== 'passed';
+      this.#react(isOutdated ? 'busy' : answer);
     } catch {
       this.#lose(client);
-      this.#sleep = 'deaf';
+      this.#react('unanswered');
     }
   }
 
@@ -125,53 +112,50 @@ export class Listener {
     this.#wasWoken = false;
   }
 
-  /** Ends the sleep: writers need not notify this session any more. */
-  wakeUp(): void {
-    const client = this.#client;
-    const keptWatch = this.#keepsWatch;
-    this.#sleep = 'awake';
-    if (client === undefined || !keptWatch) return;
-    this.#turns++;
-    inTime(wakeUp(client, this.#options.schema)).catch(() => this.#lose(client));
+  /** Ends the sleep for a pause: writers need not notify this session. */
+  pause(): void {
+    this.#react('paused');
   }
 
   async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#timer);
     const client = this.#client;
-    if (this.#keepsWatch) await this.fallAsleep(false); // another session takes the watch
+    if (this.#sleep === 'asleep') await this.fallAsleep(false); // another session takes the watch
     this.#client = undefined;
     await client?.end().catch(() => {});
   }
 
-  get #keepsWatch(): boolean {
-    return this.#sleep === 'asleep';
-  }
-
   #hear(client: ListenClient, payload: string): void {
-    if (client !== this.#client) return;
-    const isForUs = payload === 'all' || payload === this.#pid;
-    if (isForUs && !this.#keepsWatch) this.#turns++;
-    if (payload === '' && !this.#keepsWatch) this.#options.onHint();
-    if (!isForUs && !(payload === '' && this.#keepsWatch)) return;
-    // The first notification comes while the loop rests. The session stays asleep, which saves two statements
-    // and a look. A second one comes while the loop works: more will follow, so notifications are not needed
-    // until the session next falls asleep.
-    if (this.#wasWoken || !this.#keepsWatch) this.wakeUp();
-    this.#wasWoken = true;
-    this.#options.onWake();
+    if (client !== this.#client || !['', 'all', this.#pid].includes(payload)) return;
+    const event = payload === '' ? 'stored' : 'called';
+    const hasWoken = this.#react(this.#wasWoken ? `${event}Again` : event);
+    this.#wasWoken ||= hasWoken;
   }
 
   #lose(client: ListenClient): void {
     if (this.#client !== client) return;
     this.#client = undefined;
-    this.#sleep = 'awake';
     client.end().catch(() => {});
     if (this.#closed) return;
     this.#options.logger.warn({}, 'The LISTEN connection was lost; polling until it is back');
     this.#wasLost = true;
-    this.#options.onWake();
+    this.#react('lost');
     this.#reconnectLater();
+  }
+
+  /** Does what the event asks for. Returns whether that has woken the loop. */
+  #react(event: SleepEvent): boolean {
+    const { schema, onHint, onWake } = this.#options;
+    const client = this.#client;
+    const [next, ...effects] = stepFrom(this.#sleep, event);
+    this.#sleep = next;
+    if (next === 'awake') this.#wakes++;
+    if (client !== undefined && effects.includes('release'))
+      inTime(wakeUp(client, schema)).catch(() => this.#lose(client));
+    if (effects.includes('hint')) onHint();
+    if (effects.includes('wake')) onWake();
+    return effects.includes('wake');
   }
 
   #reconnectLater(): void {

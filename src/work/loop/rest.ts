@@ -1,10 +1,11 @@
-// How a loop rests that has nothing to do: asleep, covered, pausing or polling.
+// How a loop rests that has nothing to do: it sleeps (sleep.ts), pauses or polls.
 // In: notifications of the listener and of the loop. Out: the end of a rest, and whether there may be
 // something to claim.
 // Called by the loop. It never claims, and never delays what is due.
 import type { Lane } from '../lane.js';
 import type { Listener } from './listener.js';
 import type { Signal } from './signal.js';
+import { hasToAsk, looksAfter } from './sleep.js';
 
 export interface RestOptions {
   readonly listener: Listener | undefined;
@@ -33,10 +34,9 @@ export class Rest {
   readonly #options: RestOptions;
   /** Whether, when it fell asleep, a new message could have been begun at once. */
   #wasAble = true;
-  /** Whether it was notified since the last look. */
-  #wasNotified = false;
-  /** Whether it was notified since it fell asleep. */
-  #wasTold = false;
+  #notifiedSinceLook = false;
+  /** Whether it was notified since it last asked to sleep. */
+  #notifiedSinceAsked = false;
   #vainWakes = 0;
   #vainPauseMs = 0;
   #busyPauseMs = 0;
@@ -50,8 +50,8 @@ export class Rest {
   }
 
   notified(): void {
-    this.#wasNotified = true;
-    this.#wasTold = true;
+    this.#notifiedSinceLook = true;
+    this.#notifiedSinceAsked = true;
     this.#pollMs = firstPollMs;
   }
 
@@ -74,8 +74,8 @@ export class Rest {
    * Notes that the loop looks. A look after a notification counts as fruitless until something is handed out.
    */
   looks(): void {
-    if (!this.#wasNotified) return;
-    this.#wasNotified = false;
+    if (!this.#notifiedSinceLook) return;
+    this.#notifiedSinceLook = false;
     const tooMany = ++this.#vainWakes - vainWakesAllowed;
     if (tooMany > 0) this.#vainPauseMs = Math.min(2 ** (tooMany - 1), longestVainPauseMs);
   }
@@ -98,7 +98,8 @@ export class Rest {
     if (listener !== undefined) {
       if (this.#vainPauseMs > 0) return this.#pauseAfterVainWakes(listener);
       if (this.#busyPauseMs > 0 && !isFull && (await this.#wait(this.#busyPauseMs))) return false;
-      if (this.#hasToFallAsleep(listener, isAble, isFull)) return this.#fallAsleep(listener, isAble);
+      const loop = { isFull, isAble, wasAble: this.#wasAble, wasNotified: this.#notifiedSinceAsked };
+      if (hasToAsk(listener.sleep, loop)) return this.#fallAsleep(listener, isAble);
       listener.rest();
     }
     const isWoken = !this.#pollIsDue && (await this.#wait(Math.min(this.#pollMs, pollIntervalMs)));
@@ -116,32 +117,22 @@ export class Rest {
     clearTimeout(this.#hintTimer);
   }
 
-  #hasToFallAsleep({ sleep }: Listener, isAble: boolean, isFull: boolean): boolean {
-    if (sleep === 'deaf') return false; // it polls
-    if (sleep === 'awake' || sleep === 'busy') return !isFull;
-    if (sleep === 'passed') return isAble;
-    if (isAble) return !this.#wasAble;
-    // Another session may be able by now: when something was stored, it tries again to pass the watch.
-    return this.#wasAble || this.#wasTold;
-  }
-
   async #fallAsleep(listener: Listener, isAble: boolean): Promise<boolean> {
     const before = listener.sleep;
     await listener.fallAsleep(isAble);
     const { sleep } = listener;
-    this.#wasTold = false;
+    this.#notifiedSinceAsked = false;
     this.#wasAble = isAble;
     this.#busyPauseMs =
       sleep === 'busy' ? Math.min(Math.max(this.#busyPauseMs * 2, 1), longestBusyPauseMs) : 0;
-    // If it was asleep before, it was notified of all. If the watch was passed, the other one looks.
-    return !(sleep === 'deaf' || sleep === 'passed' || (sleep === 'asleep' && before === 'asleep'));
+    return looksAfter(before, sleep);
   }
 
   /** Pauses without notifications. Only what happens in this instance ends the pause early. */
   async #pauseAfterVainWakes(listener: Listener): Promise<false> {
     const ms = this.#vainPauseMs;
     this.#vainPauseMs = 0;
-    listener.wakeUp();
+    listener.pause();
     await this.#wait(ms);
     return false;
   }
