@@ -2,8 +2,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { eventually } from '../support/eventually.js';
-import { Orders } from './orders.js';
-import { startProcess } from './process.js';
+import { Orders } from './support/orders.js';
+import { startProcess } from './support/process.js';
 
 const ofInstances = `from pg_stat_activity where datname = current_database() and application_name = 'instance'`;
 

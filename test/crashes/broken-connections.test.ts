@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { createTestDatabase } from '../support/database.js';
 import { eventually } from '../support/eventually.js';
-import { callWith } from './call-with.js';
-import { startLossyProxy } from './lossy-proxy.js';
-import { Orders } from './orders.js';
-import { createShop, PlaceOrder } from './shop.js';
+import { callWith } from './support/call-with.js';
+import { startLossyProxy } from './support/lossy-proxy.js';
+import { Orders } from './support/orders.js';
+import { createShop, PlaceOrder } from './support/shop.js';
 
 /** One attempt each: what uses one up without being at fault shows as a dead letter. Leases that nothing outlasts. */
 async function strictShop() {

@@ -6,8 +6,8 @@ import { openTestDatabase } from '../support/database.js';
 import { openSession, waitUntilBlocked } from '../support/sessions.js';
 import { clockCanBeStepped, orWhyNot, startSteppingServer } from '../support/stepping-clock.js';
 import { instance, message, outbox } from '../support/work.js';
-import { Orders } from './orders.js';
-import { createShop } from './shop.js';
+import { Orders } from './support/orders.js';
+import { createShop } from './support/shop.js';
 
 /** Much shorter than the step, or than the minute after which what was overlooked is looked for, and long for a busy machine. */
 const patienceMs = 30_000;

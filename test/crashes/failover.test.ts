@@ -2,9 +2,9 @@ import pg from 'pg';
 import { describe, expect, it } from 'vitest';
 import { migrate } from '../../src/migrate/index.js';
 import { startTcpProxy } from '../coordinator/tcp-proxy.js';
-import { Orders } from './orders.js';
-import { startPostgresPair } from './postgres-pair.js';
-import { startProcess } from './process.js';
+import { Orders } from './support/orders.js';
+import { startPostgresPair } from './support/postgres-pair.js';
+import { startProcess } from './support/process.js';
 
 describe('A failover to a synchronous standby, under load, costs no message, no order and no process', () => {
   it.each([

@@ -1,7 +1,7 @@
 import { describe, it } from 'vitest';
 import { createTestDatabase } from '../support/database.js';
-import { Orders } from './orders.js';
-import { createShop } from './shop.js';
+import { Orders } from './support/orders.js';
+import { createShop } from './support/shop.js';
 
 describe('What was sent to a service before it was ever started', () => {
   it('is handled when it starts: it subscribes before it publishes', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Effect, faultless, judge } from './judge.js';
+import { type Effect, faultless, judge } from './support/judge.js';
 
 const expected = { receptors: ['place'], streams: ['a', 'b'], steps: 2 };
 const effect = (stream: string, step: number, receptor = 'place'): Effect => ({ receptor, stream, step });

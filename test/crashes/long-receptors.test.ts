@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest';
 import type { Queryable } from '../../src/database/index.js';
 import type { WhizbangOptions } from '../../src/index.js';
 import { createTestDatabase } from '../support/database.js';
-import { libraries } from './libraries.js';
-import { Orders } from './orders.js';
-import { createShop } from './shop.js';
+import { libraries } from './support/libraries.js';
+import { Orders } from './support/orders.js';
+import { createShop } from './support/shop.js';
 
 type Transaction = NonNullable<WhizbangOptions['transaction']>;
 

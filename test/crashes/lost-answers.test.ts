@@ -3,11 +3,11 @@ import { describe, expect, it } from 'vitest';
 import type { WhizbangOptions } from '../../src/index.js';
 import { createTestDatabase } from '../support/database.js';
 import { patientTransport } from '../support/patient-transport.js';
-import { callWith } from './call-with.js';
-import { endLeases } from './end-leases.js';
-import { startLossyProxy } from './lossy-proxy.js';
-import { Orders } from './orders.js';
-import { createShop, longLeases, PlaceOrder } from './shop.js';
+import { callWith } from './support/call-with.js';
+import { endLeases } from './support/end-leases.js';
+import { startLossyProxy } from './support/lossy-proxy.js';
+import { Orders } from './support/orders.js';
+import { createShop, longLeases, PlaceOrder } from './support/shop.js';
 
 const commit = /^commit$/i;
 const call = /process_work_batch/;

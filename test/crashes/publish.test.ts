@@ -3,13 +3,13 @@ import { createWhizbang } from '../../src/index.js';
 import { silentLogger } from '../../src/logger.js';
 import { createTestDatabase } from '../support/database.js';
 import { patientTransport } from '../support/patient-transport.js';
-import { startBroker } from './broker.js';
-import { brokerTransport } from './broker-transport.js';
-import { endLeases } from './end-leases.js';
-import { faultless } from './judge.js';
-import { Orders } from './orders.js';
-import { startProcess } from './process.js';
-import { createShop, longLeases } from './shop.js';
+import { startBroker } from './support/broker.js';
+import { brokerTransport } from './support/broker-transport.js';
+import { endLeases } from './support/end-leases.js';
+import { faultless } from './support/judge.js';
+import { Orders } from './support/orders.js';
+import { startProcess } from './support/process.js';
+import { createShop, longLeases } from './support/shop.js';
 
 const sentTo = {
   broker: ['claimed', 'half sent', 'sent', 'reporting', 'reported'],

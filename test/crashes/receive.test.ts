@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { createTestDatabase } from '../support/database.js';
-import { startBroker } from './broker.js';
-import { Orders } from './orders.js';
-import { startProcess } from './process.js';
-import { createShop } from './shop.js';
+import { startBroker } from './support/broker.js';
+import { Orders } from './support/orders.js';
+import { startProcess } from './support/process.js';
+import { createShop } from './support/shop.js';
 
 describe.concurrent('A process that is killed while it receives from a broker', () => {
   it.each(['delivered', 'taking', 'taken', 'acknowledged'])(

@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { startEmbeddedPostgres } from '../../src/embedded/index.js';
 import { migrate } from '../../src/migrate/index.js';
 import { memoryFolder } from '../support/memory-folder.js';
-import { Orders } from './orders.js';
-import { startProcess } from './process.js';
+import { Orders } from './support/orders.js';
+import { startProcess } from './support/process.js';
 
 describe.concurrent('A PostgreSQL under load', () => {
   it.each([

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
-import { endLeases } from './end-leases.js';
-import { Orders } from './orders.js';
-import { startProcess } from './process.js';
-import { createShop } from './shop.js';
+import { endLeases } from './support/end-leases.js';
+import { Orders } from './support/orders.js';
+import { startProcess } from './support/process.js';
+import { createShop } from './support/shop.js';
 
 const noting = ['note', 'ship', 'bill'];
 

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import type { WhizbangOptions } from '../../src/index.js';
 import { createTestDatabase } from '../support/database.js';
-import { callWith } from './call-with.js';
-import { endLeases } from './end-leases.js';
-import { startLossyProxy } from './lossy-proxy.js';
-import { Orders } from './orders.js';
-import { startProcess } from './process.js';
-import { createShop, longLeases } from './shop.js';
+import { callWith } from './support/call-with.js';
+import { endLeases } from './support/end-leases.js';
+import { startLossyProxy } from './support/lossy-proxy.js';
+import { Orders } from './support/orders.js';
+import { startProcess } from './support/process.js';
+import { createShop, longLeases } from './support/shop.js';
 
 const steps = ['starting', 'begun', 'handled', 'settled', 'committed'];
 const streamCount = 6;

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { silentLogger } from '../../src/logger.js';
 import { createTestDatabase } from '../support/database.js';
-import { startLossyProxy } from './lossy-proxy.js';
-import { Orders } from './orders.js';
-import { createShop } from './shop.js';
+import { startLossyProxy } from './support/lossy-proxy.js';
+import { Orders } from './support/orders.js';
+import { createShop } from './support/shop.js';
 
 describe.concurrent('Connections over which nothing comes any more, without an end', () => {
   it('are given up: an instance that is alone goes on over new ones', async () => {

@@ -1,10 +1,10 @@
 import { describe, it } from 'vitest';
 import type { WhizbangOptions } from '../../src/index.js';
 import { createTestDatabase } from '../support/database.js';
-import { libraries } from './libraries.js';
-import { startLossyProxy } from './lossy-proxy.js';
-import { Orders } from './orders.js';
-import { createShop } from './shop.js';
+import { libraries } from './support/libraries.js';
+import { startLossyProxy } from './support/lossy-proxy.js';
+import { Orders } from './support/orders.js';
+import { createShop } from './support/shop.js';
 
 type Transaction = NonNullable<WhizbangOptions['transaction']>;
 

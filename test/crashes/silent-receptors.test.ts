@@ -1,10 +1,10 @@
 import pg from 'pg';
 import { describe, expect, it } from 'vitest';
 import { createTestDatabase } from '../support/database.js';
-import { callWith } from './call-with.js';
-import { type Silence, startLossyProxy } from './lossy-proxy.js';
-import { Orders } from './orders.js';
-import { createShop, PlaceOrder } from './shop.js';
+import { callWith } from './support/call-with.js';
+import { type Silence, startLossyProxy } from './support/lossy-proxy.js';
+import { Orders } from './support/orders.js';
+import { createShop, PlaceOrder } from './support/shop.js';
 
 /** One place, so that who keeps it keeps all streams. One attempt: what uses one up without being at fault is a dead letter. */
 const strict = { concurrency: 1, retry: { attempts: 1 }, leaseSeconds: 3, stopSeconds: 1 };

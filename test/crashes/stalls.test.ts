@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
-import { Orders } from './orders.js';
-import { startProcess } from './process.js';
-import { createShop } from './shop.js';
+import { Orders } from './support/orders.js';
+import { startProcess } from './support/process.js';
+import { createShop } from './support/shop.js';
 
 /** Stopped in the middle of a message of one stream, with a lease on all that it holds of the others. */
 async function stalledAt(db: TestDatabase, step: string) {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { createTestDatabase } from '../support/database.js';
-import { Orders } from './orders.js';
-import { startProcess } from './process.js';
-import { createShop, stockTable, takeFromStock } from './shop.js';
+import { Orders } from './support/orders.js';
+import { startProcess } from './support/process.js';
+import { createShop, stockTable, takeFromStock } from './support/shop.js';
 
 describe.concurrent('A process that stands still while its receptor has locked a row that others need', () => {
   it.each(['handled', 'settled'])('at the step "%s" is not waited for: the others get it', async (step) => {

@@ -2,8 +2,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type pg from 'pg';
 import { describe, expect, it } from 'vitest';
 import { createTestDatabase } from '../support/database.js';
-import { Orders } from './orders.js';
-import { startProcess } from './process.js';
+import { Orders } from './support/orders.js';
+import { startProcess } from './support/process.js';
 
 /** What an instance that has stopped must not leave behind. */
 async function tracesLeft(pool: pg.Pool): Promise<readonly unknown[]> {

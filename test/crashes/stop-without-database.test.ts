@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { createTestDatabase } from '../support/database.js';
-import { startLossyProxy } from './lossy-proxy.js';
-import { Orders } from './orders.js';
-import { startProcess } from './process.js';
-import { createShop } from './shop.js';
+import { startLossyProxy } from './support/lossy-proxy.js';
+import { Orders } from './support/orders.js';
+import { startProcess } from './support/process.js';
+import { createShop } from './support/shop.js';
 
 describe.concurrent('An instance that is told to stop in the middle of its work, while PostgreSQL', () => {
   it('is down, ends: its process exits, and another goes on where it was', async () => {

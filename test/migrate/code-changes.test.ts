@@ -3,7 +3,7 @@ import { migrateTo } from '../../src/migrate/index.js';
 import type { Release } from '../../src/migrate/release.js';
 import type { SqlFile } from '../../src/migrate/sql.generated.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
-import { functionF, smallRelease, tableT, viewV } from './small-release.js';
+import { functionF, smallRelease, tableT, viewV } from './support/small-release.js';
 
 let db: TestDatabase;
 let role: string;

@@ -5,8 +5,8 @@ import { currentRelease } from '../../src/migrate/release.js';
 import { migrationLock } from '../../src/migrate/run.js';
 import { runCli } from '../cli/run-cli.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
-import { smallRelease, tableT } from './small-release.js';
-import { closeGate } from './waiting-migrators.js';
+import { smallRelease, tableT } from './support/small-release.js';
+import { closeGate } from './support/waiting-migrators.js';
 
 let db: TestDatabase;
 beforeEach(async () => {

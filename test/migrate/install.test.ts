@@ -2,8 +2,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { migrate, migrateTo } from '../../src/migrate/index.js';
 import { currentRelease } from '../../src/migrate/release.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
-import { functionF, smallRelease, tableT } from './small-release.js';
-import { closeGate } from './waiting-migrators.js';
+import { functionF, smallRelease, tableT } from './support/small-release.js';
+import { closeGate } from './support/waiting-migrators.js';
 
 let db: TestDatabase;
 beforeEach(async () => {

@@ -3,7 +3,7 @@ import { compareVersions } from '../../src/migrate/compare-versions.js';
 import type { LedgerRow } from '../../src/migrate/ledger.js';
 import { isEmpty, planMigration } from '../../src/migrate/plan.js';
 import { currentRelease, type Release } from '../../src/migrate/release.js';
-import { functionF, smallRelease, tableT } from './small-release.js';
+import { functionF, smallRelease, tableT } from './support/small-release.js';
 
 const ledgerOf = (release: Release): LedgerRow[] =>
   release.files.map(({ name, kind, hash }) => ({ name, kind, hash, package_version: release.version }));

@@ -6,8 +6,8 @@ import { migrate } from '../../src/migrate/index.js';
 import { currentRelease } from '../../src/migrate/release.js';
 import { inboxMessage, outboxMessage } from '../coordinator/new-messages.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
-import { catalogOf } from './catalog.js';
-import { installVersionBefore, versionBefore } from './version-before.js';
+import { catalogOf } from './support/catalog.js';
+import { installVersionBefore, versionBefore } from './support/version-before.js';
 
 let db: TestDatabase;
 beforeEach(async () => {

@@ -3,7 +3,7 @@ import { migrateTo } from '../../src/migrate/index.js';
 import type { Release } from '../../src/migrate/release.js';
 import type { SqlFile } from '../../src/migrate/sql.generated.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
-import { smallRelease } from './small-release.js';
+import { smallRelease } from './support/small-release.js';
 
 const inner: SqlFile = { name: 'inner_type', text: '-- In another.\ncreate type inner_type as (a int);' };
 const outer: SqlFile = { name: 'outer_type', text: 'create type outer_type as (b int, c inner_type[]);' };

@@ -4,9 +4,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
 import type { TestDatabase } from '../support/database.js';
 import { type Instance, inbox, it, outbox, type WorkRow } from '../support/work.js';
-import { ConcurrentWorker, Log } from './concurrent-worker.js';
-import { Random } from './random.js';
-import { checkEvents, checkMechanism, takeSnapshot } from './snapshot.js';
+import { ConcurrentWorker, Log } from './support/concurrent-worker.js';
+import { Random } from './support/random.js';
+import { checkEvents, checkMechanism, takeSnapshot } from './support/snapshot.js';
 
 const seconds = Number(process.env.CONCURRENT_SECONDS ?? 6);
 const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31);

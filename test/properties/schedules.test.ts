@@ -2,9 +2,9 @@
 // run again by its seed alone (SEED=… SCHEDULES=1). A failure is shrunk before it is shown.
 import { expect, it } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
-import { runSchedule, ScheduleFailed, stepsOf } from './schedule.js';
-import type { Step } from './steps.js';
-import type { Connections } from './world.js';
+import { runSchedule, ScheduleFailed, stepsOf } from './support/schedule.js';
+import type { Step } from './support/steps.js';
+import type { Connections } from './support/world.js';
 
 const count = Number(process.env.SCHEDULES ?? 500);
 const first = Number(process.env.SEED ?? 20261115);

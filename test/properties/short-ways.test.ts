@@ -2,9 +2,9 @@
 import type pg from 'pg';
 import { expect, it } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
-import { runSchedule, stepsOf } from './schedule.js';
-import type { Snapshot } from './snapshot.js';
-import type { Connections } from './world.js';
+import { runSchedule, stepsOf } from './support/schedule.js';
+import type { Snapshot } from './support/snapshot.js';
+import type { Connections } from './support/world.js';
 
 const count = Number(process.env.SCHEDULES ?? 500) / 10;
 const first = Number(process.env.SEED ?? 20261115);

@@ -1,7 +1,7 @@
 // Calls that take the same locks from opposite ends. Waiting is allowed, a deadlock (40P01) is not.
 import { describe, expect } from 'vitest';
-import { Random } from '../properties/random.js';
-import { checkEvents, checkMechanism, takeSnapshot } from '../properties/snapshot.js';
+import { Random } from '../properties/support/random.js';
+import { checkEvents, checkMechanism, takeSnapshot } from '../properties/support/snapshot.js';
 import { openSession, waitUntilBlocked } from '../support/sessions.js';
 import {
   Flags,

@@ -2,7 +2,7 @@
 // leave by the outbox, and those behind them must not overtake them.
 import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
-import { Service } from '../sql/services.js';
+import { Service } from '../sql/support/services.js';
 import type { TestDatabase } from '../support/database.js';
 import { ids, it, type NewMessage, Status, type WorkRow } from '../support/work.js';
 

@@ -1,6 +1,6 @@
 // Transfers at the same time: into the same inbox, of the same ids, of the same stream, and beside a takeover.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { emptySchemas, migrateSchemas, Service } from '../sql/services.js';
+import { emptySchemas, migrateSchemas, Service } from '../sql/support/services.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { waitUntilBlocked } from '../support/sessions.js';
 import { ids, stream, streams } from '../support/work.js';

@@ -2,8 +2,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { inProcessTransport, postgresTransport } from '../../src/index.js';
 import { silentLogger } from '../../src/logger.js';
-import { Orders } from '../crashes/orders.js';
-import { createShop } from '../crashes/shop.js';
+import { Orders } from '../crashes/support/orders.js';
+import { createShop } from '../crashes/support/shop.js';
 import { createTestDatabase } from '../support/database.js';
 import { eventually } from '../support/eventually.js';
 

@@ -12,7 +12,7 @@ import {
   streamIdOf,
   type WhizbangOptions,
 } from '../../src/index.js';
-import { callWith } from '../crashes/call-with.js';
+import { callWith } from '../crashes/support/call-with.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { eventually } from '../support/eventually.js';
 import { arrive, deadLetters } from './arrivals.js';

@@ -5,9 +5,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { TestDatabase } from '../support/database.js';
 import { createDatabaseOnOwnServer } from '../support/own-server.js';
 import { type Instance, instance, lanes, message, outbox } from '../support/work.js';
-import { analyze, backlogTables, emptyBacklog, fillBacklog, truncateBacklog } from './backlog.js';
-import { type Captured, capture, type Scan } from './captured-plans.js';
-import { batch, calls } from './measured-calls.js';
+import { analyze, backlogTables, emptyBacklog, fillBacklog, truncateBacklog } from './support/backlog.js';
+import { type Captured, capture, type Scan } from './support/captured-plans.js';
+import { batch, calls } from './support/measured-calls.js';
 
 /** A row per item, twice over, and the window of 200 in which admission looks for plain inserts. */
 const mostRows = 4 * batch + 200;

@@ -5,7 +5,7 @@ import type pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { Flags, ids, message, type NewMessage, Status, stream, type WorkRow } from '../support/work.js';
-import { emptySchemas, migrateSchemas, Service } from './services.js';
+import { emptySchemas, migrateSchemas, Service } from './support/services.js';
 
 const schemas = ['public', 'billing'];
 let db: TestDatabase;

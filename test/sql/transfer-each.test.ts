@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { ids, message, stream } from '../support/work.js';
-import { emptySchemas, migrateSchemas, Service } from './services.js';
+import { emptySchemas, migrateSchemas, Service } from './support/services.js';
 
 const schemas = ['public', 'billing', 'mail'];
 const settled = { outcome: 'settled', error: null };

@@ -2,7 +2,7 @@ import { EntitySchema, MikroORM, type SqlEntityManager } from '@mikro-orm/postgr
 import { describe, expect, it } from 'vitest';
 import { inProcessTransport, receptorFor } from '../../src/index.js';
 import { asQueryable } from '../../src/transactions/index.js';
-import { libraries } from '../crashes/libraries.js';
+import { libraries } from '../crashes/support/libraries.js';
 import { arrive } from '../runtime/arrivals.js';
 import { OrderPlaced, service } from '../runtime/service.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';

@@ -1,6 +1,6 @@
 // One call of process_work_batch as data: what the model judges by, and the SQL parameters made from it.
 // Called by the steps, which fill it in, and by the world, which sends it. It decides nothing.
-import { Flags, inbox, type Lane, type NewMessage, outbox, type Parameters } from '../support/work.js';
+import { Flags, inbox, type Lane, type NewMessage, outbox, type Parameters } from '../../support/work.js';
 
 export type LaneName = 'outbox' | 'inbox';
 export const laneOf: Readonly<Record<LaneName, Lane>> = { outbox, inbox };

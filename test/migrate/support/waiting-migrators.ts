@@ -1,5 +1,5 @@
-import { migrationLock } from '../../src/migrate/run.js';
-import type { TestDatabase } from '../support/database.js';
+import { migrationLock } from '../../../src/migrate/run.js';
+import type { TestDatabase } from '../../support/database.js';
 
 interface Gate {
   /** Resolves when so many migrators stand before the closed gate. */

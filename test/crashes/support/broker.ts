@@ -1,14 +1,14 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
-import { inProcessTransport } from '../../src/index.js';
+import { inProcessTransport } from '../../../src/index.js';
 import type {
   Delivery,
   Subscription,
   Transport,
   TransportHost,
   TransportMessage,
-} from '../../src/transport.js';
+} from '../../../src/transport.js';
 
 interface Broker extends AsyncDisposable {
   readonly port: number;

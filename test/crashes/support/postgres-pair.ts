@@ -4,12 +4,12 @@ import { appendFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
 import { expect } from 'vitest';
-import { runAs, serverIdentity } from '../../src/embedded/identity.js';
-import { startEmbeddedPostgres } from '../../src/embedded/index.js';
-import { readPostmasterFile } from '../../src/embedded/orphan.js';
-import { newRunFolder, openWorkspace } from '../../src/embedded/workspace.js';
-import { eventually } from '../support/eventually.js';
-import { memoryFolder } from '../support/memory-folder.js';
+import { runAs, serverIdentity } from '../../../src/embedded/identity.js';
+import { startEmbeddedPostgres } from '../../../src/embedded/index.js';
+import { readPostmasterFile } from '../../../src/embedded/orphan.js';
+import { newRunFolder, openWorkspace } from '../../../src/embedded/workspace.js';
+import { eventually } from '../../support/eventually.js';
+import { memoryFolder } from '../../support/memory-folder.js';
 import { freezeServer } from './freeze.js';
 
 interface PostgresPair extends AsyncDisposable {

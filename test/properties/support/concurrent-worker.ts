@@ -13,7 +13,7 @@ import {
   type NewMessage,
   type Parameters,
   type WorkRow,
-} from '../support/work.js';
+} from '../../support/work.js';
 import type { Random } from './random.js';
 
 export class Log {

@@ -1,6 +1,6 @@
 // Judges one call after the fact, by the model. In: what was asked, what came back, what the database holds now.
 // Out: the model brought up to date, or an error when a promise is broken. Called by the world.
-import { Flags, type WorkRow } from '../support/work.js';
+import { Flags, type WorkRow } from '../../support/work.js';
 import type { BatchCall } from './batch-call.js';
 import { broken, type Model, type ModelMessage, modelOf } from './model.js';
 import type { Snapshot } from './snapshot.js';

@@ -1,7 +1,7 @@
 // The promises of the design's sections 1 and 2 as a small machine in memory. In: what a call asked for and what it
 // returned. Out: an error when a promise is broken. Called by the world after every call. It knows nothing of
 // the SQL: no stream rows, no floors, no admission. Its time is the database's plus what the schedule has let pass.
-import { Flags, type NewMessage, Status } from '../support/work.js';
+import { Flags, type NewMessage, Status } from '../../support/work.js';
 import type { BatchCall, LaneName, Report } from './batch-call.js';
 
 export interface ModelMessage {

@@ -1,7 +1,7 @@
 // One schedule from its seed: at least three instances, a few streams, steps, and at the end a fresh instance that
 // must be able to finish everything. In: a database and steps. Out: nothing, or the first broken promise.
 // A schedule leaves the database as empty as it found it, so the next one can follow in it.
-import { Status } from '../support/work.js';
+import { Status } from '../../support/work.js';
 import { emptyCall } from './batch-call.js';
 import { broken } from './model.js';
 import { Random } from './random.js';

@@ -1,6 +1,6 @@
 // Every kind of call, each with what it needs prepared: in: an instance, a lane; out: the parameters to send.
 // Used by the plan tests: between them they run every statement of process_work_batch but the removal of stale instances.
-import type { TestDatabase } from '../support/database.js';
+import type { TestDatabase } from '../../support/database.js';
 import {
   expireLeases,
   Flags,
@@ -11,7 +11,7 @@ import {
   type Parameters,
   stream,
   streams,
-} from '../support/work.js';
+} from '../../support/work.js';
 
 export const batch = 50;
 

@@ -10,7 +10,7 @@ import type {
   Transport,
   TransportConnection,
   TransportMessage,
-} from '../../src/transport.js';
+} from '../../../src/transport.js';
 
 type Deliver = Parameters<TransportConnection['receive']>[1];
 

@@ -3,7 +3,7 @@
 // on, so that what is lost or doubled on the way shows in the effects of the second.
 import { setTimeout as pause } from 'node:timers/promises';
 import { z } from 'zod';
-import type { Queryable } from '../../src/database/index.js';
+import type { Queryable } from '../../../src/database/index.js';
 import {
   createWhizbang,
   defineCommand,
@@ -11,9 +11,9 @@ import {
   receptor,
   type Whizbang,
   type WhizbangOptions,
-} from '../../src/index.js';
-import { silentLogger } from '../../src/logger.js';
-import { asQueryable } from '../../src/transactions/index.js';
+} from '../../../src/index.js';
+import { silentLogger } from '../../../src/logger.js';
+import { asQueryable } from '../../../src/transactions/index.js';
 
 const schema = z.object({ orderId: z.string(), step: z.number() });
 const stream = ({ orderId }: { readonly orderId: string }) => orderId;

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect } from 'vitest';
-import { eventually } from '../support/eventually.js';
+import { eventually } from '../../support/eventually.js';
 import type { Plan } from './plan.js';
 
 const program = fileURLToPath(new URL('program.ts', import.meta.url));

@@ -1,5 +1,5 @@
-import { makeRelease, type Release } from '../../src/migrate/release.js';
-import type { SqlFile } from '../../src/migrate/sql.generated.js';
+import { makeRelease, type Release } from '../../../src/migrate/release.js';
+import type { SqlFile } from '../../../src/migrate/sql.generated.js';
 
 export const tableT: SqlFile = { name: '0001_t', text: 'create table t (a int);' };
 export const functionF: SqlFile = {

@@ -1,9 +1,9 @@
 import type pg from 'pg';
 import { expect } from 'vitest';
-import { createWhizbang, postgresTransport } from '../../src/index.js';
-import { silentLogger } from '../../src/logger.js';
-import type { Transport } from '../../src/transport.js';
-import { eventually } from '../support/eventually.js';
+import { createWhizbang, postgresTransport } from '../../../src/index.js';
+import { silentLogger } from '../../../src/logger.js';
+import type { Transport } from '../../../src/transport.js';
+import { eventually } from '../../support/eventually.js';
 import { type Effect, faultless, judge } from './judge.js';
 import { effectsTable, PlaceOrder, receptorNames } from './shop.js';
 

@@ -2,8 +2,8 @@ import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { promisify } from 'node:util';
 import { expect } from 'vitest';
-import { readPostmasterFile } from '../../src/embedded/orphan.js';
-import { eventually } from '../support/eventually.js';
+import { readPostmasterFile } from '../../../src/embedded/orphan.js';
+import { eventually } from '../../support/eventually.js';
 
 const run = promisify(execFile);
 

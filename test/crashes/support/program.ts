@@ -2,9 +2,9 @@
 // The steps of a receptor are those that the runner logs; those of publishing are seen at the transport and at the
 // connection to PostgreSQL.
 import pg from 'pg';
-import { createWhizbang, type Logger, postgresTransport } from '../../src/index.js';
-import { silentLogger } from '../../src/logger.js';
-import type { Transport } from '../../src/transport.js';
+import { createWhizbang, type Logger, postgresTransport } from '../../../src/index.js';
+import { silentLogger } from '../../../src/logger.js';
+import type { Transport } from '../../../src/transport.js';
 import { accidentAt } from './accident.js';
 import { brokerTransport } from './broker-transport.js';
 import { callWith } from './call-with.js';

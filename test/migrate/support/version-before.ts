@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import type pg from 'pg';
-import { migrateTo } from '../../src/migrate/index.js';
-import { makeRelease } from '../../src/migrate/release.js';
-import type { SqlFile } from '../../src/migrate/sql.generated.js';
+import { migrateTo } from '../../../src/migrate/index.js';
+import { makeRelease } from '../../../src/migrate/release.js';
+import type { SqlFile } from '../../../src/migrate/sql.generated.js';
 
 /** The SQL of commit 95edd77, from before the migrations were squashed and the types had files. */
 export const versionBefore = JSON.parse(

@@ -1,8 +1,8 @@
 // A large backlog in both lanes, written directly: in: a database; out: nothing.
 // Per lane 50 000 streams that anybody may take, one stream 25 000 deep that another instance holds, 15 000 streams
 // blocked by a retry, 15 000 left for want of a handler and 10 000 held by others; with an event store and a deduplication table to match.
-import type { TestDatabase } from '../support/database.js';
-import { instance, lanes } from '../support/work.js';
+import type { TestDatabase } from '../../support/database.js';
+import { instance, lanes } from '../../support/work.js';
 
 export const backlogTables = [
   'wh_outbox',

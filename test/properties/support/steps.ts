@@ -1,7 +1,7 @@
 // What can happen in a schedule. In: a kind and a seed. Out: the deed done in the world. A step takes all its choices
 // from its own seed, so a schedule stays a schedule when steps are left out of it.
 // Called by the schedule. Checks nothing: the world does.
-import { type NewMessage, Status } from '../support/work.js';
+import { type NewMessage, Status } from '../../support/work.js';
 import {
   type BatchCall,
   emptyCall,

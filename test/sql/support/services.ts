@@ -2,9 +2,9 @@
 // service an instance that stores, holds and transfers. Used by the tests of the PostgreSQL transport.
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
-import { migrate } from '../../src/migrate/index.js';
-import type { TestDatabase } from '../support/database.js';
-import { dataTables, ids, type NewMessage } from '../support/work.js';
+import { migrate } from '../../../src/migrate/index.js';
+import type { TestDatabase } from '../../support/database.js';
+import { dataTables, ids, type NewMessage } from '../../support/work.js';
 
 type Queryable = Pick<pg.Pool | pg.Client, 'query'>;
 

@@ -2,7 +2,7 @@
 // database. In: calls and other deeds, one at a time. Out: nothing, or an error when a promise is broken.
 // Called by the steps. It moves time by moving every time in the database back: there is no other clock.
 import pg from 'pg';
-import { Instance, type NewMessage, type WorkRow } from '../support/work.js';
+import { Instance, type NewMessage, type WorkRow } from '../../support/work.js';
 import { type BatchCall, type LaneName, laneOf, parametersOf, type Stored } from './batch-call.js';
 import { judgeCall } from './judge.js';
 import { broken, Model, type ModelMessage, modelOf } from './model.js';

@@ -1,4 +1,4 @@
-import { requestParts } from '../../src/coordinator/wire.js';
+import { requestParts } from '../../../src/coordinator/wire.js';
 
 type Part = keyof typeof requestParts;
 
