@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { eventually } from '../support/eventually.js';
 import { Orders } from './support/orders.js';
@@ -24,25 +24,23 @@ async function listeningCount(db: TestDatabase): Promise<number> {
   return rows.length;
 }
 
-describe('Connections that PostgreSQL ends, again and again, under load', () => {
-  it('cost no message, no order and no process', async () => {
-    await using db = await createTestDatabase();
-    const orders = await Orders.of(db.pool, 8);
-    const connectionString = `${db.connectionString}?application_name=instance`;
-    await using one = await startProcess({ connectionString, name: 'one', handlerMs: 5 });
-    await using two = await startProcess({ connectionString, name: 'two', handlerMs: 5 });
-    for (let round = 1; round <= 15; round++) {
-      await orders.place(2);
-      await orders.untilHandled(orders.effectCount / 4);
-      // Counted before they are ended: to end the first that come back, again and again, would keep the others from coming.
-      await eventually(async () => expect(await connectionCount(db)).toBeGreaterThan(2));
-      await terminateBackends(db);
-      await pause(50);
-    }
-    await orders.expectFaultless();
-    expect([one.hasEnded, two.hasEnded]).toEqual([false, false]);
-    await eventually(async () => expect(await listeningCount(db)).toBe(2));
-    for (const instance of [one, two]) instance.signal('SIGTERM');
-    expect(await Promise.all([one.ended, two.ended])).toEqual([0, 0]);
-  });
+it('connections that PostgreSQL ends again and again under load cost no message, no order and no process', async () => {
+  await using db = await createTestDatabase();
+  const orders = await Orders.of(db.pool, 8);
+  const connectionString = `${db.connectionString}?application_name=instance`;
+  await using one = await startProcess({ connectionString, name: 'one', handlerMs: 5 });
+  await using two = await startProcess({ connectionString, name: 'two', handlerMs: 5 });
+  for (let round = 1; round <= 15; round++) {
+    await orders.place(2);
+    await orders.untilHandled(orders.effectCount / 4);
+    // Counted before they are ended: to end the first that come back, again and again, would keep the others from coming.
+    await eventually(async () => expect(await connectionCount(db)).toBeGreaterThan(2));
+    await terminateBackends(db);
+    await pause(50);
+  }
+  await orders.expectFaultless();
+  expect([one.hasEnded, two.hasEnded]).toEqual([false, false]);
+  await eventually(async () => expect(await listeningCount(db)).toBe(2));
+  for (const instance of [one, two]) instance.signal('SIGTERM');
+  expect(await Promise.all([one.ended, two.ended])).toEqual([0, 0]);
 });

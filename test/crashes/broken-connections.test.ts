@@ -42,16 +42,19 @@ describe.concurrent('A handler whose connection breaks', () => {
     ['insert into effects', /^insert into effects/],
     ['the completion', callWith('inboxCompletions', 'newOutboxMessages')],
     ['commit', /^commit/],
-  ])('at the statement "%s" is run again, and no attempt is used up', async (_, statement) => {
-    await using strict = await strictShop();
-    const orders = await Orders.of(strict.db.pool, 1);
-    const cut = strict.proxy.loseQuestion(statement);
-    await orders.place(3);
-    await cut;
-    await orders.expectFaultless();
-  });
+  ])(
+    'a handler whose connection breaks at the statement "%s" is run again and uses up no attempt',
+    async (_, statement) => {
+      await using strict = await strictShop();
+      const orders = await Orders.of(strict.db.pool, 1);
+      const cut = strict.proxy.loseQuestion(statement);
+      await orders.place(3);
+      await cut;
+      await orders.expectFaultless();
+    },
+  );
 
-  it('every time, is not run for ever: then it counts', async () => {
+  it('a handler whose connection breaks every time uses up an attempt after four runs', async () => {
     await using strict = await strictShop();
     const { db, proxy, shop, runs } = strict;
     await Orders.of(db.pool, 1);

@@ -31,7 +31,7 @@ class Runs {
 
 describe.skipIf(!clockCanBeStepped)(`A step of PostgreSQL's clock, under load${orWhyNot}`, () => {
   it.each([2, 10, 3600])(
-    'by %i s back and forth again keeps nothing waiting, and costs no message and no order',
+    'a clock step of %i s back and forth again under load costs no message and no order',
     async (seconds) => {
       await using server = await startSteppingServer();
       const { connectionString } = server;
@@ -62,7 +62,7 @@ describe.skipIf(!clockCanBeStepped)(`A step of PostgreSQL's clock, under load${o
     },
   );
 
-  it('back, during a call, undoes the call: its leases would be of the old clock. Made again, it holds', async () => {
+  it('a call during which the clock goes back fails, and holds its lease when made again', async () => {
     await using server = await startSteppingServer();
     const { connectionString } = server;
     await migrate({ connectionString });

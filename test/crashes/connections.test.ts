@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import pg from 'pg';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { guardPool, type ListenClient, withPooledClient } from '../../src/database/index.js';
 import { silentLogger } from '../../src/logger.js';
 import { Listener } from '../../src/work/index.js';
@@ -33,39 +33,35 @@ async function startHastyServer() {
   };
 }
 
-describe('A connection that breaks in the moment in which it is handed out', () => {
-  it('is an error of the call, and does not end the process', async () => {
-    await using server = await startHastyServer();
-    const pool = new pg.Pool({ connectionString: server.connectionString });
-    guardPool(pool);
-    const call = withPooledClient(pool, (client) => client.query('select 1'));
-    await expect(call).rejects.toMatchObject({ code: 'CONNECTION_LOST' });
-    await pool.end();
-  });
+it('a connection that breaks as it is handed out fails the call, not the process', async () => {
+  await using server = await startHastyServer();
+  const pool = new pg.Pool({ connectionString: server.connectionString });
+  guardPool(pool);
+  const call = withPooledClient(pool, (client) => client.query('select 1'));
+  await expect(call).rejects.toMatchObject({ code: 'CONNECTION_LOST' });
+  await pool.end();
 });
 
-describe('A connection that breaks before it listens', () => {
-  it('is given back: its pool does not run dry while PostgreSQL is restarted', async () => {
-    let given = 0;
-    const client: ListenClient = {
-      query: () => Promise.reject(new Error('the connection is broken')),
-      on: () => {},
-      end: async () => {
-        given--;
-      },
-    };
-    const listener = new Listener({
-      connect: async () => {
-        given++;
-        return client;
-      },
-      schema: '"public"',
-      onWake: () => {},
-      onHint: () => {},
-      logger: silentLogger,
-    });
-    await listener.open();
-    expect(given).toBe(0);
-    await listener.close();
+it('a connection that breaks before it listens is given back to its pool', async () => {
+  let given = 0;
+  const client: ListenClient = {
+    query: () => Promise.reject(new Error('the connection is broken')),
+    on: () => {},
+    end: async () => {
+      given--;
+    },
+  };
+  const listener = new Listener({
+    connect: async () => {
+      given++;
+      return client;
+    },
+    schema: '"public"',
+    onWake: () => {},
+    onHint: () => {},
+    logger: silentLogger,
   });
+  await listener.open();
+  expect(given).toBe(0);
+  await listener.close();
 });

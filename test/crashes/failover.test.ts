@@ -1,16 +1,17 @@
 import pg from 'pg';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { migrate } from '../../src/migrate/index.js';
 import { startTcpProxy } from '../coordinator/tcp-proxy.js';
 import { Orders } from './support/orders.js';
 import { startPostgresPair } from './support/postgres-pair.js';
 import { startProcess } from './support/process.js';
 
-describe('A failover to a synchronous standby, under load, costs no message, no order and no process', () => {
-  it.each([
-    ['crashes, and its connections end', false],
-    ['vanishes, and its connections fall silent', true],
-  ])('when the primary %s', async (_, vanishes) => {
+it.each([
+  ['crashes, and its connections end', false],
+  ['vanishes, and its connections fall silent', true],
+])(
+  'a failover under load costs no message, no order and no process when the primary %s',
+  async (_, vanishes) => {
     await using pair = await startPostgresPair((connectionString) => migrate({ connectionString }));
     await using address = await startTcpProxy(pair.primary);
     const { connectionString } = address;
@@ -32,5 +33,5 @@ describe('A failover to a synchronous standby, under load, costs no message, no 
     await orders.expectFaultless();
     expect([one.hasEnded, two.hasEnded]).toEqual([false, false]);
     await pool.end();
-  });
-});
+  },
+);

@@ -20,7 +20,7 @@ const pool = ['the pool', undefined] as const;
 
 describe.concurrent('A receptor that works for many leases', () => {
   it.each([pool, ...Object.entries(libraries)])(
-    'in a transaction of %s is not ended, with statements or without',
+    'a receptor that works longer than two leases in a transaction of %s is not ended',
     async (_, open) => {
       await using db = await createTestDatabase();
       const library = await open?.(db.connectionString);

@@ -44,7 +44,7 @@ async function shopOverNetwork(options: Partial<WhizbangOptions> = {}) {
 }
 
 describe.concurrent('A connection that is cut', () => {
-  it('after the commit of a handler has reached the server: it is not run again', async () => {
+  it('a handler is not run again when the answer to its commit is lost', async () => {
     await using network = await shopOverNetwork();
     const { orders, proxy, runs } = network;
     const cut = proxy.loseAnswer(commit);
@@ -54,7 +54,7 @@ describe.concurrent('A connection that is cut', () => {
     expect(runs).toEqual([1, 2, 3]);
   });
 
-  it('before the commit of a handler has reached the server: it is run again, and its effect is there once', async () => {
+  it('a handler whose commit is lost is run again and takes effect once', async () => {
     await using network = await shopOverNetwork();
     const { orders, proxy, runs } = network;
     const cut = proxy.loseQuestion(commit);
@@ -64,7 +64,7 @@ describe.concurrent('A connection that is cut', () => {
     expect(runs).toEqual([1, 1, 2, 3]);
   });
 
-  it('after a handler was settled and before its answer: it is run again, and its effect is there once', async () => {
+  it('a handler is run again and takes effect once when the answer to its completion is lost', async () => {
     await using network = await shopOverNetwork();
     const { orders, proxy, runs } = network;
     const cut = proxy.loseAnswer(callWith('inboxCompletions', 'newOutboxMessages'));
@@ -75,7 +75,7 @@ describe.concurrent('A connection that is cut', () => {
   });
 
   it.each(['outbox', 'inbox'])(
-    'before the answer that hands out work of the %s: it comes back when the lease ends',
+    'work of the %s that is handed out in a lost answer comes back when the lease ends',
     async (source) => {
       await using network = await shopOverNetwork({ transport: patientTransport() });
       const { db, orders, proxy, runs } = network;
@@ -93,7 +93,7 @@ describe.concurrent('A connection that is cut', () => {
   );
 
   it.each(['answer', 'question'] as const)(
-    'at the transfer to the inbox, losing its %s: it is transferred once',
+    'a transfer to the inbox that loses its %s delivers each message once',
     async (what) => {
       await using network = await shopOverNetwork({ transport: patientTransport() });
       const { orders, proxy } = network;
@@ -105,7 +105,7 @@ describe.concurrent('A connection that is cut', () => {
   );
 
   it.each(['answer', 'question'] as const)(
-    'while something is sent without a transaction, losing the %s: the sender is told, and may send it again under its id',
+    'a sender whose call loses its %s is told, and may send again under the same id',
     async (what) => {
       await using network = await shopOverNetwork();
       const { db, orders, proxy, shop } = network;

@@ -19,7 +19,7 @@ const sentTo = {
 
 describe.concurrent('A process that is killed while it publishes', () => {
   it.each(sentTo.broker)(
-    'through a broker, at the step "%s": the receiver gets all of it, once and in order',
+    'messages of a process killed at "%s" of publishing to a broker arrive once and in order',
     async (step) => {
       await using till = await createTestDatabase();
       await using shop = await createTestDatabase();
@@ -61,7 +61,7 @@ describe.concurrent('A process that is killed while it publishes', () => {
   );
 
   it.each(sentTo.postgres)(
-    'through PostgreSQL, at the step "%s": the receiver gets all of it, once and in order',
+    'messages of a process killed at "%s" of a transfer arrive once and in order',
     async (step) => {
       await using db = await createTestDatabase();
       const { connectionString } = db;
@@ -92,7 +92,7 @@ describe.concurrent('A process that is killed while it sends', () => {
     { step: 'storing', inTransaction: false, isThere: false },
     { step: 'stored', inTransaction: false, isThere: true },
   ])(
-    'at the step $step: all of it is there, or nothing (there: $isThere)',
+    'a process killed at the step $step of sending has sent all or nothing (there: $isThere)',
     async ({ step, inTransaction, isThere }) => {
       await using db = await createTestDatabase();
       const { connectionString } = db;

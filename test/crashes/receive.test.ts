@@ -7,7 +7,7 @@ import { createShop } from './support/shop.js';
 
 describe.concurrent('A process that is killed while it receives from a broker', () => {
   it.each(['delivered', 'taking', 'taken', 'acknowledged'])(
-    'at the step "%s": another gets what it had, once and in order',
+    'messages of a process killed at the step "%s" of receiving are handled once and in order',
     async (step) => {
       await using db = await createTestDatabase();
       const { connectionString } = db;

@@ -41,7 +41,7 @@ describe.concurrent('A process that is killed between two receptors of one event
     { step: 'committed', nth: 2, done: ['note', 'ship'] },
     { step: 'settled', nth: 3, done: ['note', 'ship'] },
   ])(
-    'at $step of the receptor $nth: each of them takes effect once, in order',
+    'each receptor of an event takes effect once when the process is killed at $step of receptor $nth',
     async ({ step, nth, done }) => {
       await using db = await createTestDatabase();
       const { orders, victim } = await withAccident(db, step, nth, 'SIGKILL');
@@ -61,7 +61,7 @@ describe.concurrent('A process that stands still between two receptors of one ev
     { step: 'committed', nth: 1 },
     { step: 'settled', nth: 2 },
   ])(
-    'at $step of the receptor $nth, and comes back when another has done the rest, changes nothing',
+    'a process that stood still at $step of receptor $nth changes nothing when it comes back',
     async ({ step, nth }) => {
       await using db = await createTestDatabase();
       const { orders, victim } = await withAccident(db, step, nth, 'SIGSTOP');

@@ -13,7 +13,7 @@ const streamCount = 6;
 
 describe.concurrent('A process that is killed while it handles several messages in one transaction', () => {
   it.each(steps)(
-    'at the step "%s" of the fourth: another handles all of them, once and in order',
+    'a kill at the step "%s" of the fourth message in a shared transaction loses and doubles nothing',
     async (step) => {
       await using db = await createTestDatabase();
       const orders = await Orders.of(db.pool, streamCount);
@@ -80,21 +80,24 @@ describe.concurrent('A connection that is cut under several messages in one tran
   it.each([
     ['before its commit has reached the server', 'question', /^commit$/i],
     ['after its commit has reached the server', 'answer', /^commit$/i],
-    ['before they are settled', 'question', settling],
-    ['after they were settled', 'answer', settling],
+    ['before its messages are settled', 'question', settling],
+    ['after its messages were settled', 'answer', settling],
     ['in a handler', 'question', /pg_current_xact_id/],
-  ] as const)('%s: every effect is there once', async (_, what, statement) => {
-    await using network = await shopOverNetwork();
-    const { orders, proxy, shop, shared } = network;
-    const cut = shared.then(() =>
-      what === 'answer' ? proxy.loseAnswer(statement) : proxy.loseQuestion(statement),
-    );
-    await shop.start();
-    await cut;
-    await orders.expectFaultless();
-  });
+  ] as const)(
+    'a shared transaction whose connection is cut %s takes effect once',
+    async (_, what, statement) => {
+      await using network = await shopOverNetwork();
+      const { orders, proxy, shop, shared } = network;
+      const cut = shared.then(() =>
+        what === 'answer' ? proxy.loseAnswer(statement) : proxy.loseQuestion(statement),
+      );
+      await shop.start();
+      await cut;
+      await orders.expectFaultless();
+    },
+  );
 
-  it('after its commit has reached the server: none of them is run again', async () => {
+  it('messages of a shared transaction are not run again when the answer to its commit is lost', async () => {
     await using network = await shopOverNetwork();
     const { orders, proxy, runs, shared, shop } = network;
     const cut = shared.then(() => proxy.loseAnswer(/^commit$/i));
@@ -107,7 +110,7 @@ describe.concurrent('A connection that is cut under several messages in one tran
 
 describe.concurrent('A connection that falls silent under several messages in one transaction', () => {
   it.each([/^insert into effects/, settling, /^commit$/i])(
-    'at %s: every effect is there once',
+    'a shared transaction whose connection falls silent at %s takes effect once',
     async (statement) => {
       await using network = await shopOverNetwork({ leaseSeconds: 3, renewSeconds: 1, stopSeconds: 1 });
       const { orders, proxy, shop, shared } = network;

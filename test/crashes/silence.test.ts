@@ -6,7 +6,7 @@ import { Orders } from './support/orders.js';
 import { createShop } from './support/shop.js';
 
 describe.concurrent('Connections over which nothing comes any more, without an end', () => {
-  it('are given up: an instance that is alone goes on over new ones', async () => {
+  it('an instance gives up silent connections and goes on over new ones', async () => {
     await using db = await createTestDatabase();
     await using proxy = await startLossyProxy(db.connectionString);
     const orders = await Orders.of(db.pool, 2);
@@ -20,7 +20,7 @@ describe.concurrent('Connections over which nothing comes any more, without an e
     expect(shop.readiness.database).toBe(true);
   });
 
-  it('are given up together: those that idle in the pool are not tried one after the other', async () => {
+  it('an instance gives up the silent idle connections of its pool together', async () => {
     await using db = await createTestDatabase();
     await using proxy = await startLossyProxy(db.connectionString);
     const orders = await Orders.of(db.pool, 4);
@@ -42,7 +42,7 @@ describe.concurrent('Connections over which nothing comes any more, without an e
     expect(receptors).toEqual([]);
   });
 
-  it('are given up also when they were never answered: the network was down while they were opened', async () => {
+  it('an instance gives up connections that were opened while the network was down', async () => {
     await using db = await createTestDatabase();
     await using proxy = await startLossyProxy(db.connectionString);
     const orders = await Orders.of(db.pool, 2);

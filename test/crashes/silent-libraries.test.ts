@@ -25,7 +25,7 @@ const atItsBegin = ['Kysely', String(begin), Kysely as NonNullable<typeof Kysely
 
 describe.concurrent('A receptor in the transaction of a library whose connection falls silent', () => {
   it.each([atItsBegin, ...cases])(
-    '(%s, at %s) is run again, and the others go on',
+    'a receptor in a transaction of %s whose connection falls silent at %s is run again',
     async (_, __, open, statement) => {
       await using db = await createTestDatabase();
       await using proxy = await startLossyProxy(db.connectionString);

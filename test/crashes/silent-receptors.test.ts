@@ -44,16 +44,17 @@ describe.concurrent('A receptor whose connection falls silent', () => {
   }
 
   it.each([...moments, ...more])(
-    '%s: its stream goes on, and so do the others',
+    'all streams go on when the connection of a receptor falls silent %s',
     async (_, statement, loses) => expectThatItGoesOn(statement, { loses, on: 'its connection' }),
   );
 
-  it.each(moments)('%s, with all others: it goes on over new ones', async (_, statement, loses) =>
-    expectThatItGoesOn(statement, { loses, on: 'all connections' }),
+  it.each(moments)(
+    'a receptor goes on over new connections when all fall silent %s',
+    async (_, statement, loses) => expectThatItGoesOn(statement, { loses, on: 'all connections' }),
   );
 
   it.each(moments)(
-    '%s, with all others of its instance: a second instance goes on, and then the first',
+    'a second instance goes on when all connections of a receptor’s instance fall silent %s',
     async (_, statement, loses) => {
       await using db = await createTestDatabase();
       await using proxy = await startLossyProxy(db.connectionString);
@@ -72,7 +73,7 @@ describe.concurrent('A receptor whose connection falls silent', () => {
     },
   );
 
-  it('at its begin, again and again, has done nothing: no attempt is used up', async () => {
+  it('a receptor whose connection falls silent at each begin uses up no attempt', async () => {
     await using db = await createTestDatabase();
     await using proxy = await startLossyProxy(db.connectionString);
     const orders = await Orders.of(db.pool, 1);
@@ -86,7 +87,7 @@ describe.concurrent('A receptor whose connection falls silent', () => {
     await orders.expectFaultless();
   });
 
-  it('has its connection destroyed: none is missing in the pool, which can be ended', async () => {
+  it('a pool can be ended after the connection of a receptor fell silent', async () => {
     await using db = await createTestDatabase();
     await using proxy = await startLossyProxy(db.connectionString);
     const orders = await Orders.of(db.pool, 1);
@@ -101,7 +102,7 @@ describe.concurrent('A receptor whose connection falls silent', () => {
     await pool.end();
   });
 
-  it('while it is invoked: who invokes is told', async () => {
+  it('invoke rejects with CONNECTION_LOST when the connection of its receptor falls silent', async () => {
     await using db = await createTestDatabase();
     await using proxy = await startLossyProxy(db.connectionString);
     await Orders.of(db.pool, 1);

@@ -23,7 +23,7 @@ async function stalledAt(db: TestDatabase, step: string) {
 
 describe.concurrent('A process that is stopped for longer than its lease', () => {
   it.each(['begun', 'handled', 'settled'])(
-    'at the step "%s" has lost its messages: others handle them, and it rolls back when it wakes up',
+    'messages of a process stopped at the step "%s" beyond its lease are handled by others, once',
     async (step) => {
       await using db = await createTestDatabase();
       const { orders, stalled, other } = await stalledAt(db, step);
@@ -39,7 +39,7 @@ describe.concurrent('A process that is stopped for longer than its lease', () =>
     },
   );
 
-  it('before its commit loses its stream too where PostgreSQL is told to be more patient with idle transactions', async () => {
+  it('a process stopped before its commit loses its stream though idle transactions may last an hour', async () => {
     await using db = await createTestDatabase();
     await db.pool.query(`alter database ${db.name} set idle_in_transaction_session_timeout = '1h'`);
     const { orders, stalled, other } = await stalledAt(db, 'settled');

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type pg from 'pg';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { createTestDatabase } from '../support/database.js';
 import { Orders } from './support/orders.js';
 import { startProcess } from './support/process.js';
@@ -17,54 +17,50 @@ async function tracesLeft(pool: pg.Pool): Promise<readonly unknown[]> {
   return rows;
 }
 
-describe('Stopping in good order', () => {
-  it('leaves no lease and burns no attempt, in the middle of the work', async () => {
-    await using db = await createTestDatabase();
-    const { connectionString } = db;
-    const orders = await Orders.of(db.pool, 4);
-    await using first = await startProcess({ connectionString, name: 'first', handlerMs: 50 });
-    await orders.place(20);
-    await orders.untilHandled(20);
-    first.signal('SIGTERM');
-    expect(await first.ended).toBe(0);
-    expect(await tracesLeft(db.pool)).toEqual([]);
-    expect((await orders.verdict()).lost).not.toEqual([]); // there was more to do
+it('a stop in the middle of the work leaves no lease and counts no attempt', async () => {
+  await using db = await createTestDatabase();
+  const { connectionString } = db;
+  const orders = await Orders.of(db.pool, 4);
+  await using first = await startProcess({ connectionString, name: 'first', handlerMs: 50 });
+  await orders.place(20);
+  await orders.untilHandled(20);
+  first.signal('SIGTERM');
+  expect(await first.ended).toBe(0);
+  expect(await tracesLeft(db.pool)).toEqual([]);
+  expect((await orders.verdict()).lost).not.toEqual([]); // there was more to do
 
-    await using _second = await startProcess({ connectionString, name: 'second' });
-    await orders.expectFaultless();
-  });
+  await using _second = await startProcess({ connectionString, name: 'second' });
+  await orders.expectFaultless();
 });
 
-describe('Five instances that are started, stopped and killed at random, under load', () => {
-  it('lose nothing, double nothing and keep the order', async () => {
-    await using db = await createTestDatabase();
-    const { connectionString } = db;
-    const orders = await Orders.of(db.pool, 10);
-    let livesLived = 0;
+it('five instances started, stopped and killed at random lose nothing, double nothing and keep the order', async () => {
+  await using db = await createTestDatabase();
+  const { connectionString } = db;
+  const orders = await Orders.of(db.pool, 10);
+  let livesLived = 0;
 
-    async function liveAndDie(slot: number): Promise<void> {
-      for (let life = 1; performance.now() < end; life++) {
-        await using instance = await startProcess({
-          connectionString,
-          name: `${slot}.${life}`,
-          handlerMs: 10,
-        });
-        await pause(Math.random() * 1_500);
-        const kills = Math.random() < 0.5;
-        instance.signal(kills ? 'SIGKILL' : 'SIGTERM');
-        expect(await instance.ended).toBe(kills ? 'SIGKILL' : 0);
-        livesLived++;
-      }
+  async function liveAndDie(slot: number): Promise<void> {
+    for (let life = 1; performance.now() < end; life++) {
+      await using instance = await startProcess({
+        connectionString,
+        name: `${slot}.${life}`,
+        handlerMs: 10,
+      });
+      await pause(Math.random() * 1_500);
+      const kills = Math.random() < 0.5;
+      instance.signal(kills ? 'SIGKILL' : 'SIGTERM');
+      expect(await instance.ended).toBe(kills ? 'SIGKILL' : 0);
+      livesLived++;
     }
-    const end = performance.now() + 6_000;
-    const lives = Promise.all([1, 2, 3, 4, 5].map(liveAndDie));
-    while (performance.now() < end) {
-      await orders.place(1);
-      await pause(150);
-    }
-    await lives;
-    expect(livesLived).toBeGreaterThanOrEqual(5);
-    await using _last = await startProcess({ connectionString, name: 'last' });
-    await orders.expectFaultless();
-  });
+  }
+  const end = performance.now() + 6_000;
+  const lives = Promise.all([1, 2, 3, 4, 5].map(liveAndDie));
+  while (performance.now() < end) {
+    await orders.place(1);
+    await pause(150);
+  }
+  await lives;
+  expect(livesLived).toBeGreaterThanOrEqual(5);
+  await using _last = await startProcess({ connectionString, name: 'last' });
+  await orders.expectFaultless();
 });

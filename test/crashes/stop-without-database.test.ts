@@ -5,8 +5,8 @@ import { Orders } from './support/orders.js';
 import { startProcess } from './support/process.js';
 import { createShop } from './support/shop.js';
 
-describe.concurrent('An instance that is told to stop in the middle of its work, while PostgreSQL', () => {
-  it('is down, ends: its process exits, and another goes on where it was', async () => {
+describe.concurrent('Stopping in the middle of the work without PostgreSQL', () => {
+  it('an instance that stops while PostgreSQL is down exits, and another goes on', async () => {
     await using db = await createTestDatabase();
     const orders = await Orders.of(db.pool, 4);
     const proxy = await startLossyProxy(db.connectionString);
@@ -22,7 +22,7 @@ describe.concurrent('An instance that is told to stop in the middle of its work,
     await orders.expectFaultless();
   });
 
-  it('answers nothing, ends in its time, and another goes on where it was', async () => {
+  it('an instance that stops while PostgreSQL answers nothing ends, and another goes on', async () => {
     await using db = await createTestDatabase();
     await using proxy = await startLossyProxy(db.connectionString);
     const orders = await Orders.of(db.pool, 4);

@@ -31,7 +31,7 @@ const withV = (version: string, text: string, more: SqlFile[] = []) =>
   smallRelease(version, { views: [{ ...viewV, text }, ...more] });
 
 describe('A function whose text changed', () => {
-  it('is replaced in place and keeps its grants', async () => {
+  it('a function whose text changed is replaced in place and keeps its grants', async () => {
     await db.pool.query(`grant execute on function f to ${role}`);
     const [before] = await functionsNamedF();
     const report = await to(withF('1.0.1', functionF.text.replace('select p_a', 'select p_a + 1')));
@@ -46,7 +46,7 @@ describe('A function whose text changed', () => {
     expect(await rowsOf('select f() as f')).toEqual([{ f: 2 }]);
   });
 
-  it('is replaced also when the version of the package is the same', async () => {
+  it('a function whose text changed is replaced also when the package version is the same', async () => {
     const report = await to(withF('1.0.0', functionF.text.replace('select p_a', 'select 7')));
     expect(report.functions).toEqual(['f']);
     expect(await rowsOf('select f() as f')).toEqual([{ f: 7 }]);
@@ -57,7 +57,7 @@ describe('A function whose text changed', () => {
     ['another return type', 'create or replace function f(p_a int default 1) returns bigint'],
     ['another name of a parameter', 'create or replace function f(p_z int default 1) returns int'],
     ['`create` without `or replace`', 'create function f(p_a int default 1) returns int'],
-  ])('with %s is there once, and has the grants of the old one', async (_, head) => {
+  ])('a function with %s replaces the old one and takes over its grants', async (_, head) => {
     await db.pool.query(`grant execute on function f to ${role} with grant option`);
     await to(withF('1.1.0', `${head} language sql as $$ select 5 $$;`));
     const found = await functionsNamedF();
@@ -67,7 +67,7 @@ describe('A function whose text changed', () => {
     expect(await rowsOf('select f()::int as f')).toEqual([{ f: 5 }]);
   });
 
-  it('stays open to the public when somebody opened it', async () => {
+  it('a changed function stays open to the public when somebody opened it', async () => {
     await db.pool.query('grant execute on function f to public');
     await to(
       withF('1.1.0', 'create or replace function f(p_b text) returns int language sql as $$ select 5 $$;'),
@@ -75,7 +75,7 @@ describe('A function whose text changed', () => {
     expect((await functionsNamedF())[0].acl).toMatch(/[{,]=X\//);
   });
 
-  it('may use another function whose file comes later', async () => {
+  it('a function may use another function whose file comes later', async () => {
     const functions = [
       { name: 'f', text: 'create or replace function f() returns int language sql as $$ select g() $$;' },
       { name: 'g', text: 'create or replace function g() returns int language sql as $$ select 9 $$;' },
@@ -86,14 +86,14 @@ describe('A function whose text changed', () => {
 });
 
 describe('A view whose text changed', () => {
-  it('is replaced in place when its columns allow it', async () => {
+  it('a view whose text changed is replaced in place when its columns allow it', async () => {
     await db.pool.query('create view of_a_user as select * from v');
     const report = await to(withV('1.0.1', 'create or replace view v as select a, 1 as b from t'));
     expect(report.views).toEqual(['v']);
     expect((await db.pool.query('select * from v')).fields.map(({ name }) => name)).toEqual(['a', 'b']);
   });
 
-  it('is made anew with its grants when a column changed, together with the views that read it', async () => {
+  it('a view with a changed column is made anew with its grants and the views that read it', async () => {
     const w = { name: 'w', text: 'create or replace view w as select * from v;' };
     await to(withV('1.0.1', viewV.text, [w]));
     await db.pool.query(`grant select on v, w to ${role}`);
@@ -107,7 +107,7 @@ describe('A view whose text changed', () => {
     }
   });
 
-  it('keeps its grants when a migration had to drop it', async () => {
+  it('a view keeps its grants when a migration had to drop it', async () => {
     await db.pool.query(`grant select on v to ${role}`);
     const widen = { name: '0002_widen', text: 'drop view v; alter table t alter a type bigint;' };
     const report = await to(smallRelease('1.1.0', { migrations: [tableT, widen] }));
@@ -117,7 +117,7 @@ describe('A view whose text changed', () => {
     );
   });
 
-  it('is refused, and nothing changed, when a view of the user needs the column that goes', async () => {
+  it('a view change is refused when a view of the user needs the column that goes', async () => {
     await db.pool.query('create view of_a_user as select a from v');
     await expect(to(withV('1.1.0', 'create or replace view v as select 1 as z'))).rejects.toMatchObject({
       code: 'MIGRATION_FAILED',
@@ -128,7 +128,7 @@ describe('A view whose text changed', () => {
 });
 
 describe('What a version no longer has', () => {
-  it('is removed', async () => {
+  it('functions and views that a version no longer has are removed', async () => {
     const report = await to(smallRelease('1.1.0', { functions: [], views: [] }));
     expect(report).toMatchObject({ alreadyCurrent: false, functions: [], views: [] });
     expect(await functionsNamedF()).toEqual([]);
@@ -136,7 +136,7 @@ describe('What a version no longer has', () => {
     expect(await rowsOf('select name from wh_migrations')).toEqual([{ name: '0001_t' }]);
   });
 
-  it('is not brought back by an older package', async () => {
+  it('an older package does not bring back a view that was removed', async () => {
     await to(smallRelease('1.1.0', { views: [] }));
     expect((await to(smallRelease('1.0.0'))).alreadyCurrent).toBe(true);
     expect(await rowsOf(`select to_regclass('v') as v`)).toEqual([{ v: null }]);
@@ -144,21 +144,21 @@ describe('What a version no longer has', () => {
 });
 
 describe('An older package in a rolling deploy', () => {
-  it('leaves the functions and views of the newer one alone', async () => {
+  it('an older package leaves a changed function of a newer one alone', async () => {
     await to(withF('1.0.1', functionF.text.replace('select p_a', 'select 11')));
     const report = await to(smallRelease('1.0.0'));
     expect(report).toMatchObject({ alreadyCurrent: true, fromVersion: '1.0.1', toVersion: '1.0.1' });
     expect(await rowsOf('select f() as f')).toEqual([{ f: 11 }]);
   });
 
-  it('leaves them alone also when the newer one had found them unchanged', async () => {
+  it('an older package leaves functions alone that a newer one found unchanged', async () => {
     await to(smallRelease('1.2.0'));
     const hotfix = withF('1.1.9', functionF.text.replace('select p_a', 'select 13'));
     expect((await to(hotfix)).alreadyCurrent).toBe(true);
     expect(await rowsOf('select f() as f')).toEqual([{ f: 1 }]);
   });
 
-  it('is refused when the newer one has a migration that it does not know', async () => {
+  it('an older package is refused when the database has a migration that it does not know', async () => {
     const more = { name: '0002_more', text: 'create table u (a int);' };
     await to(smallRelease('2.0.0', { migrations: [tableT, more] }));
     await expect(to(smallRelease('1.0.0'))).rejects.toMatchObject({
@@ -169,12 +169,10 @@ describe('An older package in a rolling deploy', () => {
   });
 });
 
-describe('A migration whose text was edited after it was applied', () => {
-  it('is refused', async () => {
-    const edited = { ...tableT, text: 'create table t (a int, b int);' };
-    await expect(to(smallRelease('1.0.1', { migrations: [edited] }))).rejects.toMatchObject({
-      code: 'MIGRATION_CHANGED',
-      details: { migration: '0001_t' },
-    });
+it('a migration whose text was edited after it was applied is refused', async () => {
+  const edited = { ...tableT, text: 'create table t (a int, b int);' };
+  await expect(to(smallRelease('1.0.1', { migrations: [edited] }))).rejects.toMatchObject({
+    code: 'MIGRATION_CHANGED',
+    details: { migration: '0001_t' },
   });
 });

@@ -17,7 +17,7 @@ afterEach(() => db.drop());
 const migrators = Array.from({ length: 20 });
 
 describe('Twenty migrators at once', () => {
-  it('install the schema once, and the other nineteen find it current', async () => {
+  it('one of twenty migrators at once installs the schema, and nineteen find it current', async () => {
     const gate = await closeGate(db, 'messaging');
     const running = migrators.map(() =>
       migrate({ connectionString: db.connectionString, schema: 'messaging' }),
@@ -29,7 +29,9 @@ describe('Twenty migrators at once', () => {
     expect(await installedTwice(db.pool)).toEqual([]);
   });
 
-  it('do so from twenty processes too', { timeout: 600_000 }, async () => {
+  it('one of twenty processes that migrate at once installs the schema, and nineteen find it current', {
+    timeout: 600_000,
+  }, async () => {
     const gate = await closeGate(db);
     const running = migrators.map(() => runCli(['migrate'], { DATABASE_URL: db.connectionString }));
     await gate.waiting(20);
@@ -47,7 +49,7 @@ describe('Twenty migrators at once', () => {
     expect(await installedTwice(db.pool)).toEqual([]);
   });
 
-  it('lose nothing when the first of them dies half-way', async () => {
+  it('migrators that wait install everything when the first of them dies half-way', async () => {
     const gate = await closeGate(db, 'half-way');
     const [space, key] = migrationLock('half-way');
     const pause = { name: '0002_pause', text: `select pg_advisory_xact_lock(${space}, ${key});` };

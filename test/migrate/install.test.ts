@@ -16,7 +16,7 @@ const namesOf = (kind: string) => release.files.filter((file) => file.kind === k
 const rowsOf = async (sql: string, values: unknown[] = []) => (await db.pool.query(sql, values)).rows;
 
 describe('A first migration', () => {
-  it('installs everything and says so', async () => {
+  it('a first migration installs everything and says so', async () => {
     const report = await migrate({ connectionString: db.connectionString });
     expect(report).toEqual({
       schema: 'public',
@@ -36,7 +36,7 @@ describe('A first migration', () => {
     );
   });
 
-  it('closes every function to the public', async () => {
+  it('a first migration closes every function to the public', async () => {
     await migrate({ pool: db.pool });
     const open = await rowsOf(
       `select proname from pg_proc, aclexplode(coalesce(proacl, acldefault('f', proowner))) acl
@@ -45,7 +45,7 @@ describe('A first migration', () => {
     expect(open).toEqual([]);
   });
 
-  it('makes one function of each name', async () => {
+  it('a first migration makes one function of each name', async () => {
     await migrate({ pool: db.pool });
     const installed = await rowsOf(
       `select proname::text as name from pg_proc where pronamespace = 'public'::regnamespace order by 1`,
@@ -53,7 +53,7 @@ describe('A first migration', () => {
     expect(installed.map(({ name }) => name).sort()).toEqual(namesOf('function').sort());
   });
 
-  it('makes types that no column of a table has, so that they can be made anew at any time', async () => {
+  it('a first migration makes types that no column of a table or view has', async () => {
     await migrate({ pool: db.pool });
     const stored = await rowsOf(
       `select c.relname, a.attname from pg_attribute a join pg_class c on c.oid = a.attrelid join pg_type t on t.oid = a.atttypid
@@ -62,14 +62,14 @@ describe('A first migration', () => {
     expect(stored).toEqual([]);
   });
 
-  it('works over a single client and leaves its search path alone', async () => {
+  it('a migration works over a single client and leaves its search path alone', async () => {
     const client = await db.connect();
     await migrate({ client, schema: 'messaging' });
     const { rows } = await client.query('show search_path');
     expect(rows).toEqual([{ search_path: '"$user", public' }]);
   });
 
-  it('waits for its turn longer than the timeouts of a role would allow', async () => {
+  it('a migration waits for its turn longer than the timeouts of its session would allow', async () => {
     const gate = await closeGate(db);
     const client = await db.connect();
     await client.query(`set statement_timeout = '250ms'; set lock_timeout = '250ms'`);
@@ -82,7 +82,7 @@ describe('A first migration', () => {
 });
 
 describe('A migration of a current database', () => {
-  it('does nothing and says so', async () => {
+  it('a migration of a current database does nothing and says so', async () => {
     await migrate({ pool: db.pool });
     const before = await rowsOf('select xmin::text, * from wh_migrations order by name');
     expect(await migrate({ pool: db.pool })).toEqual({
@@ -97,7 +97,7 @@ describe('A migration of a current database', () => {
     expect(await rowsOf('select xmin::text, * from wh_migrations order by name')).toEqual(before);
   });
 
-  it('is one query and takes no lock', async () => {
+  it('a migration of a current database is one query and takes no lock', async () => {
     await migrate({ pool: db.pool });
     await closeGate(db);
     const queries: string[] = [];
@@ -115,7 +115,7 @@ describe('A migration of a current database', () => {
 
 describe('The schema option', () => {
   it.each(['messaging', 'Mixed Case', 'with "quotes"', "it's; drop table x", 'sélection', 'a'.repeat(63)])(
-    'installs into a schema named %s',
+    'a migration installs into a schema named %s',
     async (schema) => {
       expect((await migrate({ pool: db.pool, schema })).schema).toBe(schema);
       const tables = await rowsOf(
@@ -129,7 +129,7 @@ describe('The schema option', () => {
   );
 
   it.each(['', 'pg_catalog', 'pg_mine', 'information_schema', 'a\0b', 'é'.repeat(32)])(
-    'refuses the name %j',
+    'a migration refuses the schema name %j',
     async (schema) => {
       await expect(migrate({ pool: db.pool, schema })).rejects.toMatchObject({
         code: 'INVALID_OPTION',
@@ -138,7 +138,7 @@ describe('The schema option', () => {
     },
   );
 
-  it('lets two schemas of one database stand side by side', async () => {
+  it('two schemas of one database stand side by side', async () => {
     await Promise.all([migrate({ pool: db.pool, schema: 'one' }), migrate({ pool: db.pool, schema: 'two' })]);
     await db.pool.query(
       `insert into one.wh_outbox (message_id, destination, event_type, event_data)
@@ -159,7 +159,7 @@ describe('The schema option', () => {
     ]);
   });
 
-  it('needs no right to create schemas when the schema is there', async () => {
+  it('a migration needs no right to create schemas when the schema is there', async () => {
     const role = `${db.name}_owner`;
     await db.pool.query(`create role ${role}`);
     const client = await db.connect();
@@ -179,7 +179,7 @@ describe('The schema option', () => {
 });
 
 describe('A migration that cannot be applied', () => {
-  it('changes nothing, and says in which file and line', async () => {
+  it('a migration that fails changes nothing and names the file and line', async () => {
     const broken = {
       name: '0002_broken',
       text: 'create table fine (a int);\ncreate table borken (a nonsense);',
@@ -195,14 +195,14 @@ describe('A migration that cannot be applied', () => {
     );
   });
 
-  it('leaves a client of the caller outside any transaction', async () => {
+  it('a migration that fails leaves a client of the caller outside any transaction', async () => {
     const client = await db.connect();
     const broken = smallRelease('1.0.0', { migrations: [{ name: '0001_broken', text: 'select 1/0' }] });
     await expect(migrateTo(broken, { client })).rejects.toMatchObject({ code: 'MIGRATION_FAILED' });
     await expect(client.query('select 1 as fine')).resolves.toMatchObject({ rows: [{ fine: 1 }] });
   });
 
-  it('does not replace a function that it did not make', async () => {
+  it('a migration does not replace a function that it did not make', async () => {
     await db.pool.query(`create function f(a text) returns text language sql as 'select a'`);
     await expect(migrateTo(smallRelease('1.0.0'), { pool: db.pool })).rejects.toMatchObject({
       code: 'MIGRATION_FAILED',
@@ -213,7 +213,7 @@ describe('A migration that cannot be applied', () => {
     ).toEqual([{ f: 'f(text)' }]);
   });
 
-  it('is CONNECTION_FAILED when there is no server, and INVALID_OPTION when there is no address', async () => {
+  it('a migration fails with CONNECTION_FAILED without a server and INVALID_OPTION without an address', async () => {
     await expect(migrate({ connectionString: 'postgres://x:secret@127.0.0.1:1/x' })).rejects.toMatchObject({
       code: 'CONNECTION_FAILED',
     });
@@ -234,7 +234,7 @@ describe('A migration that cannot be applied', () => {
     expect(JSON.stringify(invalid) + String((invalid as Error).cause)).not.toContain('secret');
   });
 
-  it('does not migrate another schema when the name of an option is misspelt', async () => {
+  it('a migration refuses a misspelt option', async () => {
     const misspelt = { connectionString: 'postgres://localhost/shop', shema: 'messaging' };
     await expect(migrate(misspelt)).rejects.toMatchObject({
       code: 'INVALID_OPTION',

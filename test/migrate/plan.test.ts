@@ -10,17 +10,17 @@ const ledgerOf = (release: Release): LedgerRow[] =>
 const names = (files: readonly { name: string }[]) => files.map(({ name }) => name);
 
 describe('A plan', () => {
-  it('is everything, in order, for an empty database', () => {
+  it('the plan for an empty database is everything, in order', () => {
     const plan = planMigration(smallRelease('1.0.0'), []);
     expect(names([...plan.migrations, ...plan.functions, ...plan.views])).toEqual(['0001_t', 'f', 'v']);
   });
 
-  it('is nothing when the database is current', () => {
+  it('the plan for a current database is empty', () => {
     const release = smallRelease('1.0.0');
     expect(isEmpty(planMigration(release, ledgerOf(release)))).toBe(true);
   });
 
-  it('is only what changed', () => {
+  it('a plan holds only what changed', () => {
     const changed = { ...functionF, text: `${functionF.text} -- faster` };
     const plan = planMigration(
       smallRelease('1.0.1', { functions: [changed] }),
@@ -30,13 +30,13 @@ describe('A plan', () => {
     expect(names([...plan.migrations, ...plan.views])).toEqual([]);
   });
 
-  it('applies every function and view after a migration, which may have dropped them', () => {
+  it('a plan with a migration applies every function and view again', () => {
     const more = [tableT, { name: '0002_more', text: 'drop view v; alter table t alter a type bigint' }];
     const plan = planMigration(smallRelease('1.1.0', { migrations: more }), ledgerOf(smallRelease('1.0.0')));
     expect(names([...plan.migrations, ...plan.functions, ...plan.views])).toEqual(['0002_more', 'f', 'v']);
   });
 
-  it('applies every type, function and view when one type is new, changed or gone', () => {
+  it('a plan applies every type, function and view when one type is new, changed or gone', () => {
     const [a, b] = [
       { name: 'a', text: 'create type a as (x int);' },
       { name: 'b', text: 'create type b as (y a);' },
@@ -60,37 +60,37 @@ describe('A plan', () => {
     expect(isEmpty(planMigration(smallRelease('0.9.0', { types: [changed] }), ledger))).toBe(true);
   });
 
-  it('does not see a difference in line ends', () => {
+  it('a plan sees no difference in line ends', () => {
     const windows = { ...tableT, text: `${tableT.text}\r\n` };
     const unix = { ...tableT, text: `${tableT.text}\n` };
     const ledger = ledgerOf(smallRelease('1.0.0', { migrations: [unix] }));
     expect(isEmpty(planMigration(smallRelease('1.0.0', { migrations: [windows] }), ledger))).toBe(true);
   });
 
-  it('notes the new version of unchanged functions, so that an older package leaves them alone', () => {
+  it('a plan notes the new version of unchanged functions', () => {
     const plan = planMigration(smallRelease('1.0.1'), ledgerOf(smallRelease('1.0.0')));
     expect(plan).toMatchObject({ confirms: true, functions: [], views: [] });
   });
 
-  it('leaves functions and views of a newer version alone', () => {
+  it('a plan leaves functions and views of a newer version alone', () => {
     const newer = smallRelease('1.0.1', { functions: [{ ...functionF, text: '-- newer' }], views: [] });
     expect(isEmpty(planMigration(smallRelease('1.0.0'), ledgerOf(newer)))).toBe(true);
   });
 
-  it('removes what a later version no longer has', () => {
+  it('a plan removes what a later version no longer has', () => {
     const plan = planMigration(smallRelease('1.0.1', { views: [] }), ledgerOf(smallRelease('1.0.0')));
     expect(names(plan.obsolete)).toEqual(['v']);
   });
 });
 
 describe('The release in this package', () => {
-  it('gives every file a name of its own', () => {
+  it('the release in this package gives every file a name of its own', () => {
     const all = names(currentRelease().files);
     expect(all).toEqual([...new Set(all)]);
     expect(all).toContain('process_work_batch');
   });
 
-  it('has each type after those that it uses', () => {
+  it('the release in this package has each type after those that it uses', () => {
     const types = currentRelease().files.filter(({ kind }) => kind === 'type');
     expect(types.length).toBeGreaterThan(0);
     for (const [i, { name, text }] of types.entries()) {
@@ -106,7 +106,7 @@ describe('The release in this package', () => {
     }
   });
 
-  it('numbers its migrations without a gap', () => {
+  it('the release in this package numbers its migrations without a gap', () => {
     const migrations = names(currentRelease().files.filter(({ kind }) => kind === 'migration'));
     expect(migrations.length).toBeGreaterThan(0);
     expect(migrations.map((name) => name.slice(0, 5))).toEqual(
@@ -116,7 +116,7 @@ describe('The release in this package', () => {
 });
 
 describe('Versions', () => {
-  it('are ordered as semver orders them', () => {
+  it('versions are ordered as semver orders them', () => {
     const rising = [
       '0.9.9',
       '0.10.0',
@@ -135,7 +135,7 @@ describe('Versions', () => {
     }
   });
 
-  it('are equal when only their build differs', () => {
+  it('versions are equal when only their build differs', () => {
     expect(compareVersions('1.2.3+a', '1.2.3+b')).toBe(0);
   });
 });

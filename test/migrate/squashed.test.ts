@@ -47,7 +47,7 @@ const migrations = [...versionBefore.migrations, continuing];
 const stubs = versionBefore.functions.filter(({ name }) => name === 'wh_wake_sleepers');
 
 describe('A database of the version before', () => {
-  it('keeps every row, and work goes on', async () => {
+  it('a database of the version before keeps every row, and work goes on', async () => {
     await installVersionBefore(db.pool);
     const [holder, other] = [coordinator(), coordinator()];
     const streamId = newMessageId();
@@ -90,7 +90,7 @@ describe('A database of the version before', () => {
     expect(ids(finished.outbox)).toEqual([behind.messageId]);
   });
 
-  it('keeps the grants of its functions', async () => {
+  it('a database of the version before keeps the grants of its functions', async () => {
     await installVersionBefore(db.pool);
     const grantee = `${db.name}_app`;
     await db.pool.query(`create role ${grantee}; grant execute on function process_work_batch to ${grantee}`);
@@ -106,7 +106,7 @@ describe('A database of the version before', () => {
     }
   });
 
-  it('is then like one that was made today', async () => {
+  it('a database of the version before becomes like one that was made today', async () => {
     const fresh = await createTestDatabase({ template: 'empty' });
     try {
       await installVersionBefore(db.pool);
@@ -122,9 +122,9 @@ describe('A database of the version before', () => {
   });
 });
 
-describe('A database that had come as far as', () => {
+describe('A database of an older migration', () => {
   it.each(migrations.slice(4).map(({ name }, i) => [name, i + 5] as const))(
-    '%s keeps what was sent, and hands it out',
+    'a database that had come as far as %s keeps what was sent, and hands it out',
     async (_, length) => {
       await installVersionBefore(db.pool, {
         migrations: migrations.slice(0, length),
@@ -145,7 +145,7 @@ describe('A database that had come as far as', () => {
   );
 
   it.each(migrations.slice(0, 4).map(({ name }, i) => [name, i + 1] as const))(
-    '%s is refused, with what to do first, and nothing changed',
+    'a database that had come as far as %s is refused, with what to do first',
     async (_, length) => {
       await installVersionBefore(db.pool, {
         migrations: migrations.slice(0, length),

@@ -48,7 +48,7 @@ const kinds = () =>
   rowsOf(`select name, kind, package_version from wh_migrations where kind = 'type' order by 1`);
 
 describe('A type whose text changed', () => {
-  it('stays, and so does what uses it, when it only got more at its end', async () => {
+  it('a type that only got more at its end stays, and so does what uses it', async () => {
     const before = await oids();
     const grown = {
       ...inner,
@@ -70,7 +70,7 @@ describe('A type whose text changed', () => {
     ['something before', 'create type inner_type as (z int, a int);'],
     ['another type in a place', 'create type inner_type as (a bigint);'],
     ['another collation, beside more', 'create type inner_type as (z text collate "C", a int, y int);'],
-  ])('is made anew with all that uses it when it got %s', async (_, text) => {
+  ])('a type that got %s is made anew with all that uses it', async (_, text) => {
     const session = await db.connect();
     expect((await session.query('select b from v')).rows).toEqual([{ b: 1 }]);
     const [before] = await oids();
@@ -87,7 +87,7 @@ describe('A type whose text changed', () => {
     expect((await session.query('select without() as n')).rows).toEqual([{ n: null }]);
   });
 
-  it('is refused, and nothing changed, when something of a user needs it', async () => {
+  it('a type change is refused when something of a user needs the type', async () => {
     await db.pool.query(`create table of_a_user as select row(7)::inner_type as kept`);
     const before = await oids();
     const other = { ...inner, text: 'create type inner_type as (z int);' };
@@ -101,7 +101,7 @@ describe('A type whose text changed', () => {
 });
 
 describe('A type', () => {
-  it('that is new is made, in the ledger too', async () => {
+  it('a new type is made, in the ledger too', async () => {
     const more = { name: 'more_type', text: 'create type more_type as (o outer_type);' };
     await to(withTypes('1.0.1', [inner, outer, more]));
     expect(await attributes('more_type')).toEqual([{ name: 'o', type: 'outer_type' }]);
@@ -114,7 +114,7 @@ describe('A type', () => {
     );
   });
 
-  it('that a version no longer has is removed, with its last function', async () => {
+  it('a type that a version no longer has is removed with its last function', async () => {
     const report = await to(smallRelease('1.1.0', { functions: [], views: [] }));
     expect(report.alreadyCurrent).toBe(false);
     expect(await rowsOf(`select to_regtype('inner_type') as i, to_regtype('outer_type') as o`)).toEqual([
@@ -123,7 +123,7 @@ describe('A type', () => {
     expect(await kinds()).toEqual([]);
   });
 
-  it('of a newer package is left alone by an older one', async () => {
+  it('an older package leaves a type of a newer one alone', async () => {
     await to(withTypes('2.0.0', [{ ...inner, text: 'create type inner_type as (a int, z int);' }, outer]));
     expect(await to(withTypes('1.0.0', [inner, outer]))).toMatchObject({
       alreadyCurrent: true,
@@ -132,7 +132,7 @@ describe('A type', () => {
     expect(await attributes('inner_type')).toHaveLength(2);
   });
 
-  it('that whizbang did not make is not replaced', async () => {
+  it('a type that whizbang did not make is not replaced', async () => {
     await db.pool.query('create schema other; create type other.inner_type as (mine int)');
     await expect(
       migrateTo(withTypes('1.0.0', [inner, outer]), { pool: db.pool, schema: 'other' }),

@@ -83,7 +83,7 @@ async function everyRow(): Promise<Record<string, unknown[]>> {
 }
 
 describe('An upgrade', () => {
-  it('keeps rows that wait, are leased, scheduled or dead, and the events, and work goes on', async () => {
+  it('an upgrade keeps rows in every state and the events, and work goes on', async () => {
     await migrateTo(old, { pool: db.pool });
     const [holder, other] = [coordinator(), coordinator()];
     const streamId = newMessageId();
@@ -144,7 +144,7 @@ describe('An upgrade', () => {
     expect(rows).toEqual([{ n: 0 }]);
   });
 
-  it('to another signature leaves exactly one function of the name, with its grants', async () => {
+  it('an upgrade to another signature leaves one function of the name, with its grants', async () => {
     const shorter = embeddedSql.functions.map((file) =>
       file.name === 'process_work_batch'
         ? {
@@ -172,7 +172,7 @@ describe('An upgrade', () => {
     }
   });
 
-  it('that makes types anew keeps the grants of everything', async () => {
+  it('an upgrade that makes types anew keeps the grants of everything', async () => {
     await migrateTo(old, { pool: db.pool });
     const grantee = `${db.name}_app`;
     await db.pool.query(
@@ -220,12 +220,12 @@ describe('An upgrade', () => {
     }
   });
 
-  it('needs no worker to stop', async () => {
+  it('an upgrade fails no call of the workers that run meanwhile', async () => {
     await migrateTo(old, { pool: db.pool });
     expect(await workDuring(next)).toBe(0);
   });
 
-  it('that makes types anew fails no more than the calls that wait for it, which may be made again', async () => {
+  it('an upgrade that makes types anew fails no more calls than there are workers', async () => {
     await migrateTo(old, { pool: db.pool });
     expect(await workDuring(withAnotherCall('99.0.0'))).toBeLessThanOrEqual(workers);
   });

@@ -4,11 +4,7 @@ import { ids, inbox, it, lanes, message, reachSchedule, streamOwnedBy, streams }
 import { begin, noRoom, takeover } from './transactions.js';
 
 describe.each(lanes)('In the %s', (lane) => {
-  it('a retry whose time has come is found by its owner with room for one, behind those of others', async ({
-    db,
-    a,
-    b,
-  }) => {
+  it('an owner with room for one finds its due retry behind due retries of others', async ({ db, a, b }) => {
     for (const each of [a, b]) await each.call();
     const theirs: string[] = [];
     while (theirs.length < 20) theirs.push(await streamOwnedBy(db, b));
@@ -20,7 +16,7 @@ describe.each(lanes)('In the %s', (lane) => {
     expect(ids(await a.call(lane.room(1)))).toEqual(ids(own));
   });
 
-  it('due streams that an open transaction has locked, with a crowd in one of them, hide no fresh message', async ({
+  it('due streams that an open transaction has locked, one of them crowded, hide no fresh message', async ({
     db,
     a,
     b,
@@ -36,7 +32,7 @@ describe.each(lanes)('In the %s', (lane) => {
     await open.query('rollback');
   });
 
-  it('an id that is stored again, for later and in another stream, blocks nothing there', async ({
+  it('an id that is stored again, scheduled and in another stream, blocks nothing there', async ({
     a,
     db,
   }) => {
@@ -50,7 +46,7 @@ describe.each(lanes)('In the %s', (lane) => {
   });
 });
 
-it('how far one instance has looked behind a crowd hides nothing from another that has the handler', async ({
+it('an instance that has looked behind a crowd hides nothing from one with another handler', async ({
   db,
   a,
   b,

@@ -12,13 +12,13 @@ import {
 } from '../support/work.js';
 import { begin, impatient, noRoom, takeover } from './transactions.js';
 
-describe.each(lanes)('two claimers of one stream of the $source', (lane) => {
+describe.each(lanes)('Claimers of one stream of the $source', (lane) => {
   const admitted = async (by: Instance, messages: NewMessage[]) => {
     const items = await by.call(lane.stores(...messages));
     await by.call(lane.releases(items), noRoom);
   };
 
-  it('the second gets nothing while the first has not committed, and nothing after', async ({ db, a, b }) => {
+  it('a second claimer gets nothing of a stream before and after the first commits', async ({ db, a, b }) => {
     const messages = stream(3);
     await admitted(a, messages);
     await b.call(noRoom);
@@ -30,7 +30,7 @@ describe.each(lanes)('two claimers of one stream of the $source', (lane) => {
     expect(await second.call(takeover)).toEqual([]);
   });
 
-  it('the second gets it when the first rolls back', async ({ db, a, b }) => {
+  it('a second claimer gets the stream when the first rolls back', async ({ db, a, b }) => {
     const messages = stream(3);
     await admitted(a, messages);
     await b.call(noRoom);
@@ -42,7 +42,7 @@ describe.each(lanes)('two claimers of one stream of the $source', (lane) => {
     expect(ids(await second.call(takeover))).toEqual(ids(messages));
   });
 
-  it('an expired lease is taken over once', async ({ db, a, b, c }) => {
+  it('one of two claimers takes over a stream whose lease has ended', async ({ db, a, b, c }) => {
     const messages = stream(3);
     await a.call(lane.stores(...messages));
     await expireLeases(db, a);
@@ -55,7 +55,11 @@ describe.each(lanes)('two claimers of one stream of the $source', (lane) => {
     expect(await second.call()).toEqual([]);
   });
 
-  it('part of a stream is held by one, the rest by nobody else', async ({ db, a, b }) => {
+  it('the rest of a stream that is claimed in part goes to nobody else until that is completed', async ({
+    db,
+    a,
+    b,
+  }) => {
     const messages = stream(4);
     await admitted(a, messages);
     await b.call(noRoom);
@@ -67,10 +71,7 @@ describe.each(lanes)('two claimers of one stream of the $source', (lane) => {
     expect(ids(await b.call(takeover))).toEqual(ids(messages.slice(2)));
   });
 
-  it('sixteen at once share the streams: each message once, in order, one holder at a time', async ({
-    db,
-    a,
-  }) => {
+  it('sixteen claimers at once get each message once and each stream in order', async ({ db, a }) => {
     const messages = Array.from({ length: 20 }, () => stream(3)).flat();
     await admitted(a, messages);
     const claimers = Array.from(

@@ -4,7 +4,12 @@ import { setClockBack } from '../support/clock.js';
 import { ids, inbox, it, message, outbox, streams } from '../support/work.js';
 import { noRoom, takeover } from './transactions.js';
 
-it('what others lease while one call follows the clock is given to nobody else', async ({ db, a, b, c }) => {
+it('messages leased while another call follows the clock back are given to nobody else', async ({
+  db,
+  a,
+  b,
+  c,
+}) => {
   for (const each of [a, b, c]) await each.call();
   // Many retries that wait, so that it takes a moment.
   for (let round = 0; round < 10; round++) {

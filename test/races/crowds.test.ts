@@ -30,11 +30,8 @@ async function crowdAround(db: TestDatabase, lane: Lane, a: Instance, late: NewM
   return { crowded, locker };
 }
 
-describe.each(lanes)('In the %s, a message that commits late below the mark', (lane) => {
-  it('is handed out when the mark has ended, though every call finds more of the crowd', async ({
-    db,
-    a,
-  }) => {
+describe.each(lanes)('Late commits behind a crowd in the %s', (lane) => {
+  it('a message that commits late below the mark is handed out when the mark ends', async ({ db, a }) => {
     const late = message({ stream_id: crypto.randomUUID() });
     const { crowded, locker } = await crowdAround(db, lane, a, late);
     await eventually(async () => {
@@ -44,10 +41,7 @@ describe.each(lanes)('In the %s, a message that commits late below the mark', (l
     await locker.query('rollback');
   });
 
-  it('is an event, and is not overtaken in the event store by one that is found behind the mark', async ({
-    db,
-    a,
-  }) => {
+  it('an event that commits late below the mark is not overtaken in the event store', async ({ db, a }) => {
     const [late, next] = stream(2, { is_event: true }) as [NewMessage, NewMessage];
     const { locker } = await crowdAround(db, lane, a, late);
     await lane.insertPlain(db.pool, next);

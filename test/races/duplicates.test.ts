@@ -4,8 +4,8 @@ import { openSession, waitUntilBlocked } from '../support/sessions.js';
 import { Flags, Instance, ids, inbox, it, lanes, message, outbox, stream, streams } from '../support/work.js';
 import { begin, noRoom, takeover } from './transactions.js';
 
-describe.each(lanes)('a message id of the $source', (lane) => {
-  it('stored by sixteen at once is one message, handed out once', async ({ db }) => {
+describe.each(lanes)('Duplicate ids in the $source', (lane) => {
+  it('a message id stored by sixteen sessions at once is one message, handed out once', async ({ db }) => {
     const sent = [...stream(3), message(), message({ stream_id: crypto.randomUUID(), is_event: true })];
     const callers = Array.from(
       { length: 16 },
@@ -18,7 +18,7 @@ describe.each(lanes)('a message id of the $source', (lane) => {
     expect((await db.pool.query('select from wh_event_store')).rowCount).toBe(1);
   });
 
-  it('stored again while the first call is open waits for it, and is ignored when it commits', async ({
+  it('a message id stored again waits for the open first call, and is ignored when that commits', async ({
     db,
     a,
     b,
@@ -34,7 +34,7 @@ describe.each(lanes)('a message id of the $source', (lane) => {
     expect(await lane.rows(db)).toHaveLength(1);
   });
 
-  it('stored again while the first call is open is stored when that rolls back', async ({ db, a, b }) => {
+  it('a message id stored again is stored when the open first call rolls back', async ({ db, a, b }) => {
     const sent = message();
     const [first, second] = [await begin(db), await openSession(db)];
     await a.over(first.client).call(lane.stores(sent));
@@ -44,7 +44,7 @@ describe.each(lanes)('a message id of the $source', (lane) => {
     expect(ids(await again)).toEqual(ids([sent]));
   });
 
-  it('in opposite orders does not deadlock', async ({ db }) => {
+  it('the same message ids stored in opposite orders do not deadlock', async ({ db }) => {
     for (let round = 0; round < 20; round++) {
       const sent = streams(10);
       const callers = Array.from(
@@ -59,8 +59,12 @@ describe.each(lanes)('a message id of the $source', (lane) => {
   });
 });
 
-describe.each(lanes)('a call of the $source that is sent twice because its answer was lost', (lane) => {
-  it('stores once; its messages stay leased and come back when the lease ends', async ({ db, a, b }) => {
+describe.each(lanes)('A call of the $source that is sent twice because its answer was lost', (lane) => {
+  it('a call sent twice stores once, and its messages come back when the lease ends', async ({
+    db,
+    a,
+    b,
+  }) => {
     const sent = stream(3);
     await a.call(lane.stores(...sent));
     expect(await a.call(lane.stores(...sent))).toEqual([]);
@@ -69,7 +73,7 @@ describe.each(lanes)('a call of the $source that is sent twice because its answe
     expect(ids(await b.call())).toEqual(ids(sent));
   });
 
-  it('completes once; the second answer says that the lease is gone', async ({ a }) => {
+  it('a call sent twice completes once, and the second answer says that the lease is lost', async ({ a }) => {
     const sent = stream(2);
     await a.call(lane.stores(...sent));
     expect(await a.call(lane.completes(sent))).toEqual([]);
@@ -78,7 +82,7 @@ describe.each(lanes)('a call of the $source that is sent twice because its answe
     expect(ids(again).sort()).toEqual(ids(sent).sort());
   });
 
-  it('at the same moment over two connections does everything once', async ({ db, a }) => {
+  it('a call sent twice at the same moment does everything once', async ({ db, a }) => {
     const [done, next] = [stream(2), stream(2)];
     for (let round = 0; round < 10; round++) {
       await a.call(lane.stores(...done));
@@ -94,7 +98,7 @@ describe.each(lanes)('a call of the $source that is sent twice because its answe
   });
 });
 
-it('an event that is in both lanes is appended once', async ({ db, a, b }) => {
+it('an event that is stored in both lanes at once is appended once', async ({ db, a, b }) => {
   const event = message({ stream_id: crypto.randomUUID(), is_event: true });
   await Promise.all([a.call(outbox.stores(event)), b.call(inbox.stores(event))]);
   await a.call(takeover);
@@ -106,9 +110,9 @@ it('an event that is in both lanes is appended once', async ({ db, a, b }) => {
   expect(rows).toEqual([{ event_id: event.message_id, version: 1 }]);
 });
 
-describe('a message that a handler sends with its completion', () => {
+describe('Messages that a handler sends with its completion', () => {
   it.for(['commit', 'rollback'])(
-    'while another transaction stores the same id waits for its %s, and is there once',
+    'a message sent with a completion waits for the %s of a duplicate, and is stored once',
     async (end, { db, a, b }) => {
       const handled = await a.call(inbox.stores(message()));
       const sent = [message(), message(), message()];
@@ -123,7 +127,7 @@ describe('a message that a handler sends with its completion', () => {
     },
   );
 
-  it('takes the place of one of the same id that was kept in debug mode', async ({ db, a }) => {
+  it('a message sent with a completion replaces one of its id that debug mode kept', async ({ db, a }) => {
     const sent = message();
     await a.call(outbox.completes(await a.call(outbox.stores(sent))), { p_flags: Flags.DebugMode });
     const handled = await a.call(inbox.stores(message()));

@@ -40,8 +40,8 @@ async function drain(db: TestDatabase, by: Instance): Promise<void> {
 
 const code = (error: unknown) => (error as { code?: string }).code;
 
-describe.each(lanes)('events of the $source', (lane) => {
-  it('of sixteen sessions on one stream get versions without a gap', async ({ db, a }) => {
+describe.each(lanes)('Events of the $source', (lane) => {
+  it('events of sixteen sessions on one stream get versions without a gap', async ({ db, a }) => {
     const stream_id = randomUUID();
     const sent = instances(db, 16).flatMap((each) =>
       Array.from({ length: 10 }, () => ({ each, event: message({ stream_id, is_event: true }) })),
@@ -64,7 +64,7 @@ describe.each(lanes)('events of the $source', (lane) => {
     );
   });
 
-  it('with the same expected version: exactly one of sixteen wins', async ({ db }) => {
+  it('exactly one of sixteen events with the same expected version is appended', async ({ db }) => {
     const stream_id = randomUUID();
     for (let expected_version = 0; expected_version < 3; expected_version++) {
       const results = await Promise.allSettled(
@@ -79,7 +79,7 @@ describe.each(lanes)('events of the $source', (lane) => {
     expect(await lane.rows(db)).toHaveLength(3);
   });
 
-  it('with an expected version wait for an append that is under way, and are judged by how it ends', async ({
+  it('an event with an expected version waits for an open append, and is judged by its end', async ({
     db,
     a,
     b,

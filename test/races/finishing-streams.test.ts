@@ -51,7 +51,12 @@ describe.each(cases)(
     const arrive = arrivals[arrival] as (typeof arrivals)[string];
     const { report, survives } = outcomes[outcome] as (typeof outcomes)[string];
 
-    it('is handed out when the finisher commits', async ({ db, a, b, c }) => {
+    it(`a message ${arrival} while its stream is ${outcome} is handed out when that commits`, async ({
+      db,
+      a,
+      b,
+      c,
+    }) => {
       const [first, second] = stream(2) as [NewMessage, NewMessage];
       await a.call(lane.stores(first));
       await b.call();
@@ -65,7 +70,12 @@ describe.each(cases)(
       expect((await db.pool.query('select from wh_active_streams')).rowCount).toBe(0);
     });
 
-    it('waits its turn when the finisher rolls back', async ({ db, a, b, c }) => {
+    it(`a message ${arrival} while its stream is ${outcome} waits its turn when that rolls back`, async ({
+      db,
+      a,
+      b,
+      c,
+    }) => {
       const [first, second] = stream(2) as [NewMessage, NewMessage];
       await a.call(lane.stores(first));
       await b.call();
@@ -80,60 +90,71 @@ describe.each(cases)(
   },
 );
 
-describe.each(lanes)(
-  'a message that commits in the $source around the call that finishes its stream',
-  (lane) => {
-    it('was inserted before and commits after it', async ({ db, a, b }) => {
+describe.each(lanes)('Late commits around the end of a stream of the $source', (lane) => {
+  it('a message inserted before its stream ends is handed out when it commits after that', async ({
+    db,
+    a,
+    b,
+  }) => {
+    const [first, second] = stream(2) as [NewMessage, NewMessage];
+    await a.call(lane.stores(first));
+    const writer = await begin(db);
+    await lane.insertPlain(writer.client, second);
+    await a.call(lane.completes([first]), noRoom);
+    await writer.query('commit');
+    expect(ids(await b.call(takeover))).toEqual(ids([second]));
+  });
+
+  describe.each([
+    { how: 'an open call', part: {} },
+    { how: 'an open call without room', part: noRoom },
+  ])('stored by $how', ({ part }) => {
+    it('a message stored by an open call is handed out though its stream ended before the commit', async ({
+      db,
+      a,
+      b,
+      c,
+    }) => {
       const [first, second] = stream(2) as [NewMessage, NewMessage];
       await a.call(lane.stores(first));
-      const writer = await begin(db);
-      await lane.insertPlain(writer.client, second);
-      await a.call(lane.completes([first]), noRoom);
-      await writer.query('commit');
-      expect(ids(await b.call(takeover))).toEqual(ids([second]));
-    });
-
-    describe.each([
-      { how: 'an open call', part: {} },
-      { how: 'an open call without room', part: noRoom },
-    ])('and was stored before by $how', ({ part }) => {
-      it('is handed out when that commits', async ({ db, a, b, c }) => {
-        const [first, second] = stream(2) as [NewMessage, NewMessage];
-        await a.call(lane.stores(first));
-        await b.call();
-        const writer = await begin(db);
-        await b.over(writer.client).call(lane.stores(second), part);
-        await a.over(await impatient(db)).call(lane.completes([first]), noRoom);
-        expect(await c.over(await impatient(db)).call(takeover)).toEqual([]);
-        await writer.query('commit');
-        expect(ids(await c.call(takeover))).toEqual(ids([second]));
-        await c.call(lane.completes([second]));
-        expect((await db.pool.query('select from wh_active_streams')).rowCount).toBe(0);
-      });
-
-      it('leaves nothing behind when that rolls back', async ({ db, a, b, c }) => {
-        const [first, second, third] = stream(3) as [NewMessage, NewMessage, NewMessage];
-        await a.call(lane.stores(first));
-        await b.call();
-        const writer = await begin(db);
-        await b.over(writer.client).call(lane.stores(second), part);
-        await a.over(await impatient(db)).call(lane.completes([first]), noRoom);
-        await writer.query('rollback');
-        expect(await c.call(takeover)).toEqual([]);
-        expect((await db.pool.query('select from wh_active_streams')).rowCount).toBe(0);
-        expect(ids(await c.call(lane.stores(third)))).toEqual(ids([third]));
-      });
-    });
-
-    it('is stored by an open call that rolls back: the stream goes on', async ({ db, a, b, c }) => {
-      const [first, second, third] = stream(3) as [NewMessage, NewMessage, NewMessage];
       await b.call();
       const writer = await begin(db);
-      await b.over(writer.client).call(lane.stores(first));
-      await lane.insertPlain(db.pool, second);
-      await writer.query('rollback');
-      expect(ids(await a.call(lane.stores(third), takeover))).toEqual(ids([second, third]));
-      expect(await c.call(takeover)).toEqual([]);
+      await b.over(writer.client).call(lane.stores(second), part);
+      await a.over(await impatient(db)).call(lane.completes([first]), noRoom);
+      expect(await c.over(await impatient(db)).call(takeover)).toEqual([]);
+      await writer.query('commit');
+      expect(ids(await c.call(takeover))).toEqual(ids([second]));
+      await c.call(lane.completes([second]));
+      expect((await db.pool.query('select from wh_active_streams')).rowCount).toBe(0);
     });
-  },
-);
+
+    it('an open call that rolls back after its stream ended leaves nothing behind', async ({
+      db,
+      a,
+      b,
+      c,
+    }) => {
+      const [first, second, third] = stream(3) as [NewMessage, NewMessage, NewMessage];
+      await a.call(lane.stores(first));
+      await b.call();
+      const writer = await begin(db);
+      await b.over(writer.client).call(lane.stores(second), part);
+      await a.over(await impatient(db)).call(lane.completes([first]), noRoom);
+      await writer.query('rollback');
+      expect(await c.call(takeover)).toEqual([]);
+      expect((await db.pool.query('select from wh_active_streams')).rowCount).toBe(0);
+      expect(ids(await c.call(lane.stores(third)))).toEqual(ids([third]));
+    });
+  });
+
+  it('a stream goes on when an open call that stored into it rolls back', async ({ db, a, b, c }) => {
+    const [first, second, third] = stream(3) as [NewMessage, NewMessage, NewMessage];
+    await b.call();
+    const writer = await begin(db);
+    await b.over(writer.client).call(lane.stores(first));
+    await lane.insertPlain(db.pool, second);
+    await writer.query('rollback');
+    expect(ids(await a.call(lane.stores(third), takeover))).toEqual(ids([second, third]));
+    expect(await c.call(takeover)).toEqual([]);
+  });
+});

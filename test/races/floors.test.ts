@@ -34,8 +34,8 @@ async function floorOf(db: TestDatabase, lane: Lane): Promise<number> {
   return Number(rows[0].admitted_below);
 }
 
-describe.each(lanes)('what comes late below the floors of the $source', (lane) => {
-  it('the floors do rise in these tests', async ({ db, a }) => {
+describe.each(lanes)('Late arrivals below the floors of the $source', (lane) => {
+  it('the floors rise with the traffic of these tests', async ({ db, a }) => {
     // Other tests on the same server may hold them back for a while with their transactions.
     await eventually(async () => {
       await minutesOfTraffic(db, lane, a);
@@ -43,7 +43,7 @@ describe.each(lanes)('what comes late below the floors of the $source', (lane) =
     });
   });
 
-  it('is handed out at once: a plain insert that committed minutes later', async ({ db, a }) => {
+  it('a plain insert that commits minutes later is handed out at once', async ({ db, a }) => {
     const early = message();
     const writer = await begin(db);
     await lane.insertPlain(writer.client, early);
@@ -52,11 +52,7 @@ describe.each(lanes)('what comes late below the floors of the $source', (lane) =
     expect(ids(await a.call())).toEqual(ids([early]));
   });
 
-  it('is handed out at once: a message stored by a call whose transaction stayed open', async ({
-    db,
-    a,
-    b,
-  }) => {
+  it('a message stored in a transaction that stayed open is handed out at once', async ({ db, a, b }) => {
     const early = message();
     await b.call();
     await floorsRest(db);
@@ -67,11 +63,7 @@ describe.each(lanes)('what comes late below the floors of the $source', (lane) =
     expect(ids(await a.with(takeover).call())).toEqual(ids([early]));
   });
 
-  it('is handed out at once: a stream freed by a call whose transaction stayed open', async ({
-    db,
-    a,
-    b,
-  }) => {
+  it('a stream freed in a transaction that stayed open is handed out at once', async ({ db, a, b }) => {
     const held = await b.call(lane.stores(...stream(2)));
     await floorsRest(db);
     const writer = await begin(db);
@@ -81,7 +73,7 @@ describe.each(lanes)('what comes late below the floors of the $source', (lane) =
     expect(ids(await a.with(takeover).call())).toEqual(ids(held));
   });
 
-  it('is handed out at once: a stream of an instance that said goodbye in a transaction that stayed open', async ({
+  it('a stream of an instance deregistered in a transaction that stayed open is handed out at once', async ({
     db,
     a,
     b,
@@ -94,7 +86,7 @@ describe.each(lanes)('what comes late below the floors of the $source', (lane) =
     expect(ids(await a.with(takeover).call())).toEqual(ids(held));
   });
 
-  it('is handed out at once: a lease taken in a transaction that stayed open until after its end', async ({
+  it('a stream leased in a transaction that stayed open past the lease is taken over at once', async ({
     db,
     a,
     b,
@@ -113,7 +105,7 @@ describe.each(lanes)('what comes late below the floors of the $source', (lane) =
     expect(ids(await a.call())).toEqual(ids(held));
   });
 
-  it('is handed out at once: a message that commits after its stream was found empty, and before the stream is gone', async ({
+  it('a message that commits after its stream was found empty and before it is closed is handed out', async ({
     db,
     a,
     b,
@@ -131,7 +123,7 @@ describe.each(lanes)('what comes late below the floors of the $source', (lane) =
     expect(ids(await a.with(takeover).call())).toEqual(ids([second ?? message()]));
   });
 
-  it('is handed out in a quiet system: an order number taken long before its row was written', async ({
+  it('a message whose order number is much older than its row is handed out in a quiet system', async ({
     db,
     a,
   }) => {
@@ -164,8 +156,8 @@ describe.each(lanes)('what comes late below the floors of the $source', (lane) =
   });
 });
 
-describe.each(lanes)('an old snapshot of the $source', (lane) => {
-  it('held open while messages flow loses nothing and keeps the order', async ({ db, a }) => {
+describe.each(lanes)('An old snapshot beside the $source', (lane) => {
+  it('no message is lost or overtaken while an old snapshot is held open', async ({ db, a }) => {
     const snapshot = await openSession(db);
     await snapshot.client.query('begin isolation level repeatable read');
     await snapshot.client.query('select count(*) from wh_outbox');

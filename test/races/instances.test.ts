@@ -24,7 +24,7 @@ const goodbye = (on: { query: TestDatabase['pool']['query'] }, { id }: Instance)
   on.query('select deregister_instance($1)', [id]);
 
 describe.each(lanes)('in the $source', (lane) => {
-  it('an instance that says goodbye frees its work though somebody stores into the same stream', async ({
+  it('deregistering an instance frees its work though another instance stores into the same stream', async ({
     db,
     a,
     b,
@@ -44,7 +44,7 @@ describe.each(lanes)('in the $source', (lane) => {
     expect(ids(await c.call(takeover))).toEqual(ids([first, second]));
   });
 
-  it('a stale instance is removed and its work freed though somebody stores into the same stream', async ({
+  it('a stale instance is removed and its work freed though another stores into the same stream', async ({
     db,
     a,
     b,
@@ -62,7 +62,11 @@ describe.each(lanes)('in the $source', (lane) => {
     expect(ids(await c.call(lane.completes(freed), takeover))).toEqual(ids([second]));
   });
 
-  it('a claim in an open transaction survives the goodbye of another instance', async ({ db, a, b }) => {
+  it('a claim in an open transaction survives the deregistration of another instance', async ({
+    db,
+    a,
+    b,
+  }) => {
     const [mine, theirs] = [stream(2), stream(2)];
     await a.call(lane.stores(...mine));
     await b.call(lane.releases(await b.call(lane.stores(...theirs))), noRoom);
@@ -73,9 +77,7 @@ describe.each(lanes)('in the $source', (lane) => {
     expect(ids(await b.call(takeover))).toEqual(ids(mine));
   });
 
-  it('messages stored and claimed while instances join and leave are each handed out once, in order', async ({
-    db,
-  }) => {
+  it('messages are handed out once and in order while instances join and leave', async ({ db }) => {
     const sent = Array.from({ length: 12 }, () => stream(5));
     const handedOut: string[] = [];
     let left = sent.flat().length;
@@ -109,13 +111,13 @@ describe.each(lanes)('in the $source', (lane) => {
   });
 });
 
-it('two calls of one instance at once register it once and both answer', async ({ db, a }) => {
+it('ten calls of one instance at once register it once and all answer', async ({ db, a }) => {
   const calls = Array.from({ length: 10 }, () => a.call(outbox.stores(...streams(1))));
   expect((await Promise.all(calls)).flat()).toHaveLength(10);
   expect(await registered(db)).toEqual([a.id]);
 });
 
-it('a heartbeat that is being written in one call is not waited for by another', async ({ db, a }) => {
+it('a call does not wait for a heartbeat that another call is writing', async ({ db, a }) => {
   await a.call();
   await silence(db, a, 20);
   const first = await begin(db);
@@ -124,8 +126,8 @@ it('a heartbeat that is being written in one call is not waited for by another',
   await first.query('commit');
 });
 
-describe('a removal as stale that meets the instance’s own call', () => {
-  it('leaves an instance alone whose heartbeat is being written', async ({ db, a, b }) => {
+describe('The removal of a stale instance that calls again', () => {
+  it('an instance whose heartbeat is being written is not removed as stale', async ({ db, a, b }) => {
     const held = await a.call(outbox.stores(...stream(2)));
     await silence(db, a, 700);
     const waking = await begin(db);
@@ -136,7 +138,11 @@ describe('a removal as stale that meets the instance’s own call', () => {
     expect(await a.call(outbox.completes(held))).toEqual([]);
   });
 
-  it('does not hold up the instance, which is registered again by its next call', async ({ db, a, b }) => {
+  it('the removal of a stale instance does not hold up its next call, which registers it again', async ({
+    db,
+    a,
+    b,
+  }) => {
     await a.call();
     await silence(db, a, 700);
     const removing = await begin(db);
@@ -147,7 +153,7 @@ describe('a removal as stale that meets the instance’s own call', () => {
     expect(await registered(db)).toEqual([a.id, b.id]);
   });
 
-  it('by many at once removes it once and frees each stream once', async ({ db, a, b }) => {
+  it('many removals of a stale instance at once free each of its streams once', async ({ db, a, b }) => {
     const held = await a.call(outbox.stores(...streams(20)));
     await silence(db, a, 700);
     const sessions = await Promise.all(Array.from({ length: 6 }, () => openSession(db)));

@@ -5,8 +5,8 @@ import { openSession, waitUntilBlocked } from '../support/sessions.js';
 import { ids, it, lanes, message, type NewMessage, outbox, stream, streams } from '../support/work.js';
 import { begin, impatient, noRoom, takeover } from './transactions.js';
 
-describe.each(lanes)('a message of the $source that commits late', (lane) => {
-  it('is handed out before a later one that was given back meanwhile', async ({ db, a }) => {
+describe.each(lanes)('Late commits in the $source', (lane) => {
+  it('a message that commits late is handed out before a later one that was released', async ({ db, a }) => {
     const [early, late] = stream(2) as [NewMessage, NewMessage];
     const writer = await begin(db);
     await lane.insertPlain(writer.client, early);
@@ -17,7 +17,10 @@ describe.each(lanes)('a message of the $source that commits late', (lane) => {
     expect(ids(await a.call(lane.releases([late])))).toEqual(ids([early, late]));
   });
 
-  it('is not overtaken by what the holder of its stream stores as it completes', async ({ db, a }) => {
+  it('a message that commits late is not overtaken by what the holder stores with its completion', async ({
+    db,
+    a,
+  }) => {
     const [early, late, next] = stream(3) as [NewMessage, NewMessage, NewMessage];
     const writer = await begin(db);
     await lane.insertPlain(writer.client, early);
@@ -28,7 +31,10 @@ describe.each(lanes)('a message of the $source that commits late', (lane) => {
     expect(ids(await a.call(lane.completes([late]), lane.stores(next)))).toEqual(ids([early, next]));
   });
 
-  it('is not overtaken when more messages arrived than one call admits', async ({ db, a }) => {
+  it('a message that commits late is not overtaken when more arrived than one call admits', async ({
+    db,
+    a,
+  }) => {
     const [early, late] = stream(2) as [NewMessage, NewMessage];
     const writer = await begin(db);
     await lane.insertPlain(writer.client, ...streams(220), early);
@@ -46,7 +52,7 @@ describe.each(lanes)('a message of the $source that commits late', (lane) => {
     expect(seen).toEqual(ids([early, late]));
   });
 
-  it('is not overtaken by what the holder stores while more has arrived than one call admits', async ({
+  it('a message that commits late behind many arrivals is not overtaken by what the holder stores', async ({
     db,
     a,
   }) => {
@@ -61,7 +67,7 @@ describe.each(lanes)('a message of the $source that commits late', (lane) => {
     expect(items).not.toContain(next.message_id);
   });
 
-  it('is not overtaken by what is stored into its stream while more has arrived than one call admits', async ({
+  it('an arrival behind many others is not overtaken by a message stored into its stream', async ({
     db,
     a,
   }) => {
@@ -70,7 +76,11 @@ describe.each(lanes)('a message of the $source that commits late', (lane) => {
     expect(ids(await a.call(lane.stores(next), lane.room(1)))).not.toContain(next.message_id);
   });
 
-  it('is not overtaken when its stream was locked as it was admitted', async ({ db, a, b }) => {
+  it('a message that commits late is not overtaken when its stream was locked at its admission', async ({
+    db,
+    a,
+    b,
+  }) => {
     const [early, late] = stream(2) as [NewMessage, NewMessage];
     const other = message({ stream_id: crypto.randomUUID(), is_event: true, expected_version: 0 });
     const [writer, holder, blocker] = [await begin(db), await begin(db), await begin(db)];
@@ -97,7 +107,7 @@ describe.each(lanes)('a message of the $source that commits late', (lane) => {
     { room: 'with room', part: {} },
     { room: 'without room', part: noRoom },
   ])(
-    'was stored by an open call $room and is found though a later one was handed out',
+    'a message stored by an open call $room is handed out before a later one',
     async ({ part }, { db, a, b, c }) => {
       const [first, early, late] = stream(3) as [NewMessage, NewMessage, NewMessage];
       await a.call(lane.stores(first));

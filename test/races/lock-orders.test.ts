@@ -29,7 +29,11 @@ const isLost = ({ flags }: WorkRow) => (flags & Flags.LeaseLost) !== 0;
 
 // One transaction with two calls does what one call does in the same order, with a pause that a test can use.
 describe.each(lanes)('in the $source', (lane) => {
-  it('a renewal with a new stream meets a call that opens both streams', async ({ db, a, b }) => {
+  it('a renewal with a new stream does not deadlock with a call that opens both streams', async ({
+    db,
+    a,
+    b,
+  }) => {
     const held = await a.call(lane.stores(message({ stream_id: high })));
     await b.call();
     const [first, second] = [await begin(db), await openSession(db)];
@@ -44,7 +48,11 @@ describe.each(lanes)('in the $source', (lane) => {
     expect(await lane.rows(db)).toHaveLength(4);
   });
 
-  it('a completion with a new stream meets a call that was sent again', async ({ db, a, b }) => {
+  it('a completion with a new stream does not deadlock with a call that is sent again', async ({
+    db,
+    a,
+    b,
+  }) => {
     const sent = [message({ stream_id: high }), message({ stream_id: low })];
     await a.call(lane.completes((await a.call(lane.stores(...sent))).slice(1)), noRoom);
     await b.call();
@@ -58,10 +66,7 @@ describe.each(lanes)('in the $source', (lane) => {
   });
 });
 
-it('2000 calls over six streams in all orders: hardly a deadlock, nothing lost, versions without a gap', async ({
-  db,
-  a,
-}) => {
+it('2000 calls over six streams in all orders lose nothing and deadlock at most twice', async ({ db, a }) => {
   const streamIds = Array.from({ length: 6 }, (_, i) => new Random(i).uuid());
   const stored = new Set<string>();
   const completed: string[] = [];

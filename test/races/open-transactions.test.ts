@@ -13,8 +13,11 @@ async function insertPlainEvent(connection: Pick<pg.Client, 'query'>, event: New
   );
 }
 
-describe.each(lanes)('a worker of the $source does not wait for an open transaction', (lane) => {
-  it('that has plainly inserted into the same stream', async ({ db, a }) => {
+describe.each(lanes)('Workers of the $source beside an open transaction', (lane) => {
+  it('a worker does not wait for a transaction that has plainly inserted into the same stream', async ({
+    db,
+    a,
+  }) => {
     const [first, second, third] = stream(3) as [NewMessage, NewMessage, NewMessage];
     const application = await begin(db);
     await lane.insertPlain(application.client, first);
@@ -25,7 +28,11 @@ describe.each(lanes)('a worker of the $source does not wait for an open transact
     expect(ids(await worker.call(lane.completes([third])))).toEqual(ids([first]));
   });
 
-  it('that has stored into the same stream through a call without room', async ({ db, a, b }) => {
+  it('a worker does not wait for a transaction that has stored into the same stream without room', async ({
+    db,
+    a,
+    b,
+  }) => {
     const [first, second] = stream(2) as [NewMessage, NewMessage];
     await a.call();
     const application = await begin(db);
@@ -36,7 +43,11 @@ describe.each(lanes)('a worker of the $source does not wait for an open transact
     expect(ids(await worker.call(lane.completes([second]), takeover))).toEqual(ids([first]));
   });
 
-  it('in which a handler has completed its message, and stores into the stream', async ({ db, a, b }) => {
+  it('a worker that stores into a stream does not wait for an open completion in it', async ({
+    db,
+    a,
+    b,
+  }) => {
     const [first, second] = stream(2) as [NewMessage, NewMessage];
     await a.call(lane.stores(first));
     await b.call();
@@ -48,7 +59,7 @@ describe.each(lanes)('a worker of the $source does not wait for an open transact
     expect(ids(await worker.with(takeover).call())).toEqual(ids([second]));
   });
 
-  it('in which a handler has completed its message, and admits what was plainly inserted', async ({
+  it('a worker that finds a plain insert does not wait for an open completion in its stream', async ({
     db,
     a,
     b,
@@ -65,7 +76,11 @@ describe.each(lanes)('a worker of the $source does not wait for an open transact
     expect(ids(await worker.with(takeover).call())).toEqual(ids([second]));
   });
 
-  it('in which a handler has failed its message', async ({ db, a, b }) => {
+  it('a worker does not wait for a transaction that has failed a message of the stream', async ({
+    db,
+    a,
+    b,
+  }) => {
     const [first, second] = stream(2) as [NewMessage, NewMessage];
     await a.call(lane.stores(first));
     await b.call();
@@ -78,7 +93,11 @@ describe.each(lanes)('a worker of the $source does not wait for an open transact
     expect(ids(await worker.call())).toEqual(ids([first, second]));
   });
 
-  it('that has renewed a lease in the stream', async ({ db, a, b }) => {
+  it('a worker does not wait for a transaction that has renewed a lease in the stream', async ({
+    db,
+    a,
+    b,
+  }) => {
     const [first, second] = stream(2) as [NewMessage, NewMessage];
     await a.call(lane.stores(first));
     await b.call();
@@ -91,8 +110,11 @@ describe.each(lanes)('a worker of the $source does not wait for an open transact
   });
 });
 
-describe('a worker does not wait for the version of a stream', () => {
-  it('that somebody has locked, and hands the event out only when it is appended', async ({ db, a }) => {
+describe('Workers beside a locked version row', () => {
+  it('a worker does not wait for a locked version row, and gets the event when it is appended', async ({
+    db,
+    a,
+  }) => {
     const [first, second] = stream(2, { is_event: true }) as [NewMessage, NewMessage];
     await a.call(outbox.completes(await a.call(outbox.stores(first))), noRoom);
     const application = await begin(db);
@@ -110,7 +132,11 @@ describe('a worker does not wait for the version of a stream', () => {
     ]);
   });
 
-  it('that an application has raised with an expected version', async ({ db, a, b }) => {
+  it('a worker that stores an event does not wait for an open append with an expected version', async ({
+    db,
+    a,
+    b,
+  }) => {
     const [first, second, third] = stream(3, { is_event: true }) as [NewMessage, NewMessage, NewMessage];
     await a.call(outbox.completes(await a.call(outbox.stores(first))), noRoom);
     await b.call();
@@ -121,7 +147,7 @@ describe('a worker does not wait for the version of a stream', () => {
     await application.query('commit');
   });
 
-  it('that an application has raised with an expected version, to admit a plain insert', async ({
+  it('a worker that finds a plainly inserted event does not wait for an open append', async ({
     db,
     a,
     b,
@@ -137,7 +163,11 @@ describe('a worker does not wait for the version of a stream', () => {
     await application.query('commit');
   });
 
-  it('that an application has begun with an expected version', async ({ db, a, b }) => {
+  it('a worker does not wait for an open append that begins the versions of a stream', async ({
+    db,
+    a,
+    b,
+  }) => {
     const [first, second] = stream(2, { is_event: true }) as [NewMessage, NewMessage];
     await a.call();
     await b.call();
@@ -150,11 +180,9 @@ describe('a worker does not wait for the version of a stream', () => {
   });
 });
 
-describe('a worker does not wait for its own instance', () => {
-  it('to be registered by a transaction that stays open', async ({ db, a }) => {
-    const application = await begin(db);
-    await a.over(application.client).call(outbox.stores(message()), noRoom);
-    expect(await a.over(await impatient(db)).call()).toEqual([]);
-    await application.query('commit');
-  });
+it('a worker does not wait for an open transaction that registers its instance', async ({ db, a }) => {
+  const application = await begin(db);
+  await a.over(application.client).call(outbox.stores(message()), noRoom);
+  expect(await a.over(await impatient(db)).call()).toEqual([]);
+  await application.query('commit');
 });

@@ -4,10 +4,7 @@ import { openSession, waitUntilBlocked } from '../support/sessions.js';
 import { ids, it, message, type NewMessage, outbox, stream } from '../support/work.js';
 import { begin } from './transactions.js';
 
-it('an event whose stream somebody has locked for a moment is not passed by: the next call hands it out', async ({
-  db,
-  a,
-}) => {
+it('an event whose stream is locked for a moment is handed out by the next call', async ({ db, a }) => {
   const [first, second] = stream(2) as [NewMessage, NewMessage];
   const [reported, other] = [message(), message()];
   await a.call(outbox.stores({ ...first, is_event: true }));

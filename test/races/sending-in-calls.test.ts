@@ -53,7 +53,7 @@ class Instance {
   }
 }
 
-it('Six instances that send to themselves, into four streams: each message is handed out once, in the order of its sender', async ({
+it('six instances that send to themselves get each message once, in the order of its sender', async ({
   db,
 }) => {
   const handled: WorkRow[] = [];

@@ -4,7 +4,7 @@ import { newMessageId } from '../../src/index.js';
 import { createTestDatabase } from '../support/database.js';
 import { eventually } from '../support/eventually.js';
 
-it('A process that stalls between its completion and its commit locks the stream no longer than its lease', async () => {
+it('a process that stalls between its completion and its commit locks the stream no longer than its lease', async () => {
   await using db = await createTestDatabase();
   const make = () =>
     new WorkCoordinator({ pool: db.pool, instance: { serviceName: 'shop' }, leaseSeconds: 1 });
@@ -34,7 +34,7 @@ it.each([
   ['20s', '20s'],
   ['0', '1min'],
 ])(
-  'With idle_in_transaction_session_timeout at %s, a completion in a transaction may be idle for %s',
+  'with idle_in_transaction_session_timeout at %s, a completion in a transaction may be idle for %s',
   async (own, expected) => {
     await using db = await createTestDatabase();
     const coordinator = new WorkCoordinator({

@@ -56,7 +56,7 @@ describe.each(lanes)('in the $source', (lane) => {
     await eventually(async () => expect(ids(await c.call(takeover)).slice(0, 1)).toEqual(ids([early])));
   });
 
-  it('one that meets others again and again, who open the same streams, stores without opening any', async ({
+  it('a call that meets others opening the same streams again and again stores without opening any', async ({
     db,
     a,
     b,
@@ -90,7 +90,7 @@ describe.each(lanes)('in the $source', (lane) => {
   });
 
   it.each([1, 3, 4])(
-    'one that meets others %i times overtakes nothing that was plainly inserted',
+    'a call that meets others %i times overtakes nothing that was plainly inserted',
     async (times) => {
       await using db = await createTestDatabase();
       const a = instance(db, 'a');
@@ -116,7 +116,7 @@ describe.each(lanes)('in the $source', (lane) => {
     },
   );
 
-  it('streams that only an open transaction has messages in do not keep other work from its turn', async ({
+  it('streams with messages of an open transaction only do not keep other work from its turn', async ({
     db,
     a,
     b,
@@ -138,7 +138,7 @@ describe.each(lanes)('in the $source', (lane) => {
     );
   });
 
-  it('one message that waited for a call which rolled back does not overtake what came meanwhile', async ({
+  it('a message that waited for a call that rolled back does not overtake an earlier one', async ({
     db,
     a,
     b,
@@ -177,7 +177,11 @@ it('an event is not appended before an earlier one whose stream is locked', asyn
   expect(rows.map(({ event_id }) => event_id)).toEqual(ids([early, next]));
 });
 
-it('what a call hands out after a long wait is leased for its full time', async ({ db, a, b }) => {
+it('the lease of messages that a call hands out after a long wait begins after the wait', async ({
+  db,
+  a,
+  b,
+}) => {
   const stream_id = crypto.randomUUID();
   const [first, second] = [await begin(db), await openSession(db)];
   await b

@@ -23,7 +23,7 @@ afterAll(() => db.drop());
 const [shop, billing] = [() => services[0] as Service, () => services[1] as Service];
 
 describe('Two transfers', () => {
-  it('of the same ids by different schemas: the second waits, and what came stays there once', async () => {
+  it('a transfer of ids that another schema is transferring waits, and they arrive once', async () => {
     await billing().subscribe('orders');
     const sent = streams(3);
     const other = services[2] as Service;
@@ -41,7 +41,7 @@ describe('Two transfers', () => {
     expect(ids(await billing().inbox())).toEqual(ids(sent));
   });
 
-  it('of the same ids, of which the first is rolled back: the second delivers', async () => {
+  it('a transfer delivers messages whose earlier transfer is rolled back', async () => {
     await billing().subscribe('orders');
     const sent = await shop().holds('orders', ...stream(2));
     const [first, second] = [await begin(db), await begin(db)];
@@ -58,7 +58,7 @@ describe('Two transfers', () => {
     expect(ids(await billing().inbox())).toEqual(ids(sent));
   });
 
-  it('of the same messages by the same instance: the second finds them gone', async () => {
+  it('a second transfer of the same messages by one instance reports them lost', async () => {
     await billing().subscribe('orders');
     const sent = await shop().holds('orders', ...stream(2));
     const [first, second] = [await begin(db), await begin(db)];
@@ -76,29 +76,27 @@ describe('Two transfers', () => {
   });
 });
 
-describe('Many transfers between three schemas that all subscribe to each other', () => {
-  it('never deadlock, and everything arrives once, in order', async () => {
-    for (const each of services) await each.subscribe('orders');
-    const senders = services.flatMap(({ schema }) => [1, 2].map(() => new Service(schema, db.pool)));
-    const sent = await Promise.all(
-      senders.map(async (sender) => {
-        const messages: string[][] = [];
-        for (let round = 0; round < 15; round++) {
-          const batch = await sender.holds('orders', ...stream(5), ...streams(5));
-          expect((await sender.transfer(...batch)).lost).toEqual([]);
-          messages.push(ids(batch));
-        }
-        return messages;
-      }),
-    );
-    for (const receiver of services) {
-      const received = ids(await receiver.inbox());
-      expect([...received].sort()).toEqual(sent.flat(2).sort());
-      const places = new Map(received.map((id, place) => [id, place]));
-      for (const batch of sent.flat()) {
-        const ofStream = batch.slice(0, 5).map((id) => places.get(id) ?? -1);
-        expect(ofStream).toEqual([...ofStream].sort((one, other) => one - other));
+it('many transfers between three schemas deliver everything once, in order and without a deadlock', async () => {
+  for (const each of services) await each.subscribe('orders');
+  const senders = services.flatMap(({ schema }) => [1, 2].map(() => new Service(schema, db.pool)));
+  const sent = await Promise.all(
+    senders.map(async (sender) => {
+      const messages: string[][] = [];
+      for (let round = 0; round < 15; round++) {
+        const batch = await sender.holds('orders', ...stream(5), ...streams(5));
+        expect((await sender.transfer(...batch)).lost).toEqual([]);
+        messages.push(ids(batch));
       }
+      return messages;
+    }),
+  );
+  for (const receiver of services) {
+    const received = ids(await receiver.inbox());
+    expect([...received].sort()).toEqual(sent.flat(2).sort());
+    const places = new Map(received.map((id, place) => [id, place]));
+    for (const batch of sent.flat()) {
+      const ofStream = batch.slice(0, 5).map((id) => places.get(id) ?? -1);
+      expect(ofStream).toEqual([...ofStream].sort((one, other) => one - other));
     }
-  });
+  }
 });

@@ -5,9 +5,9 @@ import { openSession } from '../support/sessions.js';
 import { it, lanes, message } from '../support/work.js';
 import { begin, noRoom } from './transactions.js';
 
-describe.each(lanes)('A worker that falls asleep beside a writer of the %s', (lane) => {
+describe.each(lanes)('Falling asleep beside a writer of the %s', (lane) => {
   it.for(['a plain insert', 'a call'])(
-    'cannot while %s that ran before its try is open, and sees it afterwards',
+    'a worker cannot fall asleep while %s from before its try is open, and sees it afterwards',
     async (kind, { db, a }) => {
       await a.call(noRoom);
       const [writer, worker] = [await begin(db), await listen(db)];
@@ -23,7 +23,7 @@ describe.each(lanes)('A worker that falls asleep beside a writer of the %s', (la
   );
 
   it.for(['a plain insert', 'a call'])(
-    'is woken by %s that begins after its try',
+    'a sleeping worker is woken by %s that begins after it fell asleep',
     async (kind, { db, a }) => {
       await a.call(noRoom);
       const [writer, worker] = [await begin(db), await listen(db)];
@@ -36,7 +36,7 @@ describe.each(lanes)('A worker that falls asleep beside a writer of the %s', (la
     },
   );
 
-  it('can when the writer was rolled back to before its insert', async ({ db }) => {
+  it('a worker can fall asleep when the writer has rolled back its insert', async ({ db }) => {
     const [writer, worker] = [await begin(db), await listen(db)];
     await writer.query('savepoint before');
     await lane.insertPlain(writer, message());
@@ -45,7 +45,7 @@ describe.each(lanes)('A worker that falls asleep beside a writer of the %s', (la
     expect(await worker.fallAsleep()).toBe('asleep');
   });
 
-  it('and dies leaves the sleep to the next', async ({ db }) => {
+  it('a sleeping worker that dies leaves the watch to the next', async ({ db }) => {
     const [dying, next] = [await listen(db), await listen(db)];
     expect(await dying.fallAsleep()).toBe('asleep');
     const ended = new Promise((resolve) => dying.client.once('end', resolve));
@@ -55,32 +55,30 @@ describe.each(lanes)('A worker that falls asleep beside a writer of the %s', (la
   });
 });
 
-describe('Many at once', () => {
-  it('of which one inserts always end with it seen or notified', async ({ db }) => {
-    const [lane] = lanes;
-    const workers = [await listen(db), await listen(db), await listen(db)];
-    const { client } = await openSession(db);
-    for (let round = 0; round < 50; round++) {
-      const sent = message();
-      const inserting = lane?.insertPlain(client, sent);
-      const tries = workers.map(async (worker) => {
-        while ((await worker.fallAsleep()) === 'busy');
-        const seen = (await lane?.rows(db, [sent])) ?? [];
-        return { worker, seen: seen.length > 0 };
-      });
-      const looks = await Promise.all(tries);
-      await inserting;
-      for (const { worker, seen } of looks) expect(seen || (await worker.heard()) === 1).toBe(true);
-      for (const worker of workers) {
-        await worker.heard();
-        await worker.wakeUp();
-      }
+it('every worker that falls asleep beside an insert has seen it or is notified', async ({ db }) => {
+  const [lane] = lanes;
+  const workers = [await listen(db), await listen(db), await listen(db)];
+  const { client } = await openSession(db);
+  for (let round = 0; round < 50; round++) {
+    const sent = message();
+    const inserting = lane?.insertPlain(client, sent);
+    const tries = workers.map(async (worker) => {
+      while ((await worker.fallAsleep()) === 'busy');
+      const seen = (await lane?.rows(db, [sent])) ?? [];
+      return { worker, seen: seen.length > 0 };
+    });
+    const looks = await Promise.all(tries);
+    await inserting;
+    for (const { worker, seen } of looks) expect(seen || (await worker.heard()) === 1).toBe(true);
+    for (const worker of workers) {
+      await worker.heard();
+      await worker.wakeUp();
     }
-  });
+  }
 });
 
 describe('The watch', () => {
-  it('that is passed on while somebody inserts is kept by one who has seen it or is told', async ({ db }) => {
+  it('a worker is notified of an insert while the watch is passed on, and sees it', async ({ db }) => {
     const [lane] = lanes;
     const workers = [await listen(db), await listen(db), await listen(db)];
     const { client } = await openSession(db);
@@ -107,7 +105,7 @@ describe('The watch', () => {
     }
   });
 
-  it('is kept by one at a time, however many pass it on and take it at once', async ({ db }) => {
+  it('one session at a time keeps the watch, however many pass it on and take it', async ({ db }) => {
     const workers = await Promise.all(Array.from({ length: 6 }, () => listen(db)));
     for (let round = 0; round < 30; round++) {
       const kinds = await Promise.all(workers.map((worker, i) => worker.fallAsleep((i + round) % 3 > 0)));

@@ -28,7 +28,7 @@ const cases = lanes.flatMap((lane) =>
 );
 
 describe.each(cases)('a late $report of the $source', ({ lane, report }) => {
-  it('is accepted before anybody has taken over', async ({ db, a, b }) => {
+  it(`a late ${report} is accepted while nobody has taken over`, async ({ db, a, b }) => {
     const messages = stream(2);
     await a.call(lane.stores(...messages));
     await expireLeases(db, a);
@@ -37,7 +37,11 @@ describe.each(cases)('a late $report of the $source', ({ lane, report }) => {
     expect(ids(left)).toEqual(report === 'release' ? ids(messages) : []);
   });
 
-  it('waits for a takeover that is under way, and is refused when it commits', async ({ db, a, b }) => {
+  it(`a late ${report} waits for an open takeover, and is refused when that commits`, async ({
+    db,
+    a,
+    b,
+  }) => {
     const messages = stream(2);
     await a.call(lane.stores(...messages));
     await expireLeases(db, a);
@@ -54,7 +58,7 @@ describe.each(cases)('a late $report of the $source', ({ lane, report }) => {
     expect((await db.pool.query('select from wh_dead_letters')).rowCount).toBe(0);
   });
 
-  it('is accepted when the takeover is rolled back', async ({ db, a, b }) => {
+  it(`a late ${report} is accepted when the takeover is rolled back`, async ({ db, a, b }) => {
     const messages = stream(2);
     await a.call(lane.stores(...messages));
     await expireLeases(db, a);
@@ -68,7 +72,7 @@ describe.each(cases)('a late $report of the $source', ({ lane, report }) => {
     await zombie.query('commit');
   });
 
-  it('is refused after the takeover, and changes nothing', async ({ db, a, b }) => {
+  it(`a late ${report} after a takeover is refused and changes nothing`, async ({ db, a, b }) => {
     const messages = stream(2);
     await a.call(lane.stores(...messages));
     await expireLeases(db, a);
@@ -78,7 +82,7 @@ describe.each(cases)('a late $report of the $source', ({ lane, report }) => {
     expect(await lane.rows(db)).toEqual(before);
   });
 
-  it('keeps a takeover out while it is under way', async ({ db, a, b }) => {
+  it(`a late ${report} keeps a takeover out while it is uncommitted`, async ({ db, a, b }) => {
     const messages = stream(2);
     await a.call(lane.stores(...messages));
     await expireLeases(db, a);
@@ -90,7 +94,7 @@ describe.each(cases)('a late $report of the $source', ({ lane, report }) => {
     expect(ids(await b.call(takeover))).toEqual(ids(messages));
   });
 
-  it('is refused when the instance was removed as stale or has said goodbye', async ({ db, a, b }) => {
+  it(`a late ${report} of a deregistered instance is refused`, async ({ db, a, b }) => {
     const messages = stream(2);
     await a.call(lane.stores(...messages));
     await db.pool.query('select deregister_instance($1)', [a.id]);

@@ -17,8 +17,8 @@ import {
 /** More than admission looks at in one call. */
 const crowd = 3000;
 
-describe.each(lanes)('In the %s, plain inserts', (lane) => {
-  it('of other streams are delivered while an application holds the version of a crowded stream', async ({
+describe.each(lanes)('Plain inserts into the %s', (lane) => {
+  it('plain inserts of other streams are delivered while an application locks the version row of a crowded stream', async ({
     db,
     a,
     b,
@@ -38,7 +38,10 @@ describe.each(lanes)('In the %s, plain inserts', (lane) => {
     await application.query('rollback');
   });
 
-  it('of other streams are delivered while a crowded stream waits for a retry', async ({ db, a }) => {
+  it('plain inserts of other streams are delivered while a crowded stream waits for a retry', async ({
+    db,
+    a,
+  }) => {
     const [first] = stream(1);
     if (!first?.stream_id) throw new Error('a stream');
     await a.call(lane.fails(await a.call(lane.stores(first)), { retry_after_seconds: 600 }));
@@ -52,7 +55,10 @@ describe.each(lanes)('In the %s, plain inserts', (lane) => {
     expect((await a.call(lane.room(2)))[0]?.message_id).toBe(first.message_id);
   });
 
-  it('of other streams are delivered while another call has a crowded stream locked', async ({ db, a }) => {
+  it('plain inserts of other streams are delivered while another transaction locks a crowded stream', async ({
+    db,
+    a,
+  }) => {
     const [first] = await a.call(lane.stores(...stream(1)));
     if (!first?.stream_id) throw new Error('a stream');
     const locker = await db.connect();
@@ -88,8 +94,12 @@ async function aboveTheFloor(db: TestDatabase, lane: Lane): Promise<number> {
 
 const takeover = { p_takeover_seconds: 0 };
 
-describe.each(lanes)('In the %s, what arrives in a stream that somebody holds', (lane) => {
-  it('is left alone by everybody, and handed out in its order when it can be', async ({ db, a, b }) => {
+describe.each(lanes)('Plain inserts into a held stream of the %s', (lane) => {
+  it('plain inserts into a held stream stay unadmitted until its holder completes, then come in order', async ({
+    db,
+    a,
+    b,
+  }) => {
     const [first, ...later] = stream(3);
     const held = await a.call(lane.stores(first ?? message()));
     await lane.insertPlain(db.pool, ...later);
@@ -101,10 +111,10 @@ describe.each(lanes)('In the %s, what arrives in a stream that somebody holds', 
   });
 
   it.for([
-    ['it is little', 2],
-    ['it is a crowd', crowd],
+    ['two messages', 2],
+    ['a crowd', crowd],
   ] as const)(
-    'is passed by the floors without being written, also by calls that only ask for work, when %s',
+    'the floors rise past %s in a held stream, and no message row is written',
     async ([, count], { db, a, b }) => {
       const [first] = stream(1);
       const held = await a.call(lane.stores(first ?? message()));
@@ -126,7 +136,7 @@ describe.each(lanes)('In the %s, what arrives in a stream that somebody holds', 
     },
   );
 
-  it('is appended at once when it is an event', async ({ db, a, b }) => {
+  it('the next call appends an event that was plainly inserted into a held stream', async ({ db, a, b }) => {
     const [first, second] = stream(2);
     await a.call(lane.stores(first ?? message()));
     await lane.insertPlain(db.pool, { ...message(), ...second, is_event: true });
@@ -136,13 +146,17 @@ describe.each(lanes)('In the %s, what arrives in a stream that somebody holds', 
   });
 });
 
-describe.each(lanes)('In the %s, what arrives in a new stream of another one’s partition', (lane) => {
+describe.each(lanes)('Plain inserts into a new stream of the %s that belongs to another instance', (lane) => {
   const arrives = async (db: TestDatabase, stream_id: string, moved: string) => {
     await lane.insertPlain(db.pool, message({ stream_id }));
     await db.pool.query('update wh_lanes set moved_at = $1', [moved]);
   };
 
-  it('is left to its owner by a call with work of its own', async ({ db, a, b }) => {
+  it('a call with work of its own does not admit an insert in another instance’s partition', async ({
+    db,
+    a,
+    b,
+  }) => {
     for (const each of [a, b]) await each.call();
     await arrives(db, await streamOwnedBy(db, a), 'infinity');
     await b.call(lane.stores(message()));
@@ -151,13 +165,16 @@ describe.each(lanes)('In the %s, what arrives in a new stream of another one’s
   });
 
   it.for([
-    ['a call without', 'infinity', false],
+    ['a call without work of its own', 'infinity', false],
     ['the call that moves the floors', '-infinity', true],
-  ] as const)('is admitted by %s', async ([, moved, works], { db, a, b }) => {
-    for (const each of [a, b]) await each.call();
-    await arrives(db, await streamOwnedBy(db, a), moved);
-    await b.call(works ? lane.stores(message()) : {});
-    expect(await unadmitted(db, lane)).toBe(0);
-    expect(await a.call()).toHaveLength(1);
-  });
+  ] as const)(
+    '%s admits an insert in another instance’s partition',
+    async ([, moved, works], { db, a, b }) => {
+      for (const each of [a, b]) await each.call();
+      await arrives(db, await streamOwnedBy(db, a), moved);
+      await b.call(works ? lane.stores(message()) : {});
+      expect(await unadmitted(db, lane)).toBe(0);
+      expect(await a.call()).toHaveLength(1);
+    },
+  );
 });

@@ -38,8 +38,8 @@ async function blockedCount(db: TestDatabase): Promise<number> {
   return rows[0].count;
 }
 
-describe.each(lanes)('In the %s, fresh messages', (lane) => {
-  it('are handed out by the next call beside 20 000 blocked streams with a message behind each head', async ({
+describe.each(lanes)('Fresh messages in the %s', (lane) => {
+  it('the next calls hand out fresh messages beside 20 000 blocked streams with a message behind each head', async ({
     db,
     a,
   }) => {
@@ -60,7 +60,7 @@ describe.each(lanes)('In the %s, fresh messages', (lane) => {
     expect(await blockedCount(db)).toBe(20_000);
   });
 
-  it('are handed out by the next call behind 20 000 events that wait to be appended in blocked streams', async ({
+  it('the next call hands out fresh messages behind 20 000 unappended events of blocked streams', async ({
     db,
     a,
   }) => {
@@ -71,7 +71,7 @@ describe.each(lanes)('In the %s, fresh messages', (lane) => {
     expect(ids(await a.call(lane.room(room))).sort()).toEqual(ids(fresh).sort());
   });
 
-  it('are handed out by the next call beside one blocked stream with 20 000 messages behind its head', async ({
+  it('the next call hands out fresh messages beside a blocked stream with 20 000 messages behind its head', async ({
     db,
     a,
   }) => {
@@ -83,27 +83,25 @@ describe.each(lanes)('In the %s, fresh messages', (lane) => {
   });
 });
 
-describe('A message that the caller has the handler for', () => {
-  it('is handed out by the next call, with room for one, behind 5 000 streams that are for others', async ({
+it('a call with room for one finds a message for its handler behind 5 000 streams for others', async ({
+  db,
+  a,
+}) => {
+  const lane = inbox;
+  await lane.insertInto(
     db,
-    a,
-  }) => {
-    const lane = inbox;
-    await lane.insertInto(
-      db,
-      streams(5_000).map(({ stream_id }) => stream_id as string),
-    );
-    const mine = message({ stream_id: crypto.randomUUID() });
-    await db.pool.query(
-      `insert into wh_inbox (message_id, handler_name, event_type, event_data, stream_id) values ($1, 'mine', 'x', '{}', $2)`,
-      [mine.message_id, mine.stream_id],
-    );
-    expect(ids(await a.call(lane.room(1), { p_inbox_handlers: ['mine'] }))).toEqual(ids([mine]));
-  });
+    streams(5_000).map(({ stream_id }) => stream_id as string),
+  );
+  const mine = message({ stream_id: crypto.randomUUID() });
+  await db.pool.query(
+    `insert into wh_inbox (message_id, handler_name, event_type, event_data, stream_id) values ($1, 'mine', 'x', '{}', $2)`,
+    [mine.message_id, mine.stream_id],
+  );
+  expect(ids(await a.call(lane.room(1), { p_inbox_handlers: ['mine'] }))).toEqual(ids([mine]));
 });
 
-describe.each(lanes)('In the %s, an arrival', (lane) => {
-  it('behind a message that waits for its retry changes nothing, and is handed out behind it', async ({
+describe.each(lanes)('Arrivals in the %s', (lane) => {
+  it('an arrival behind a message that waits for its retry writes nothing, and is handed out behind it', async ({
     db,
     a,
   }) => {
@@ -124,7 +122,7 @@ describe.each(lanes)('In the %s, an arrival', (lane) => {
     expect(ids(await a.call())).toEqual([first?.message_id, ...ids(later)]);
   });
 
-  it('behind a message that is stored for later is handed out behind it', async ({ db, a }) => {
+  it('an arrival behind a scheduled message is handed out behind it', async ({ db, a }) => {
     const at = new Date(Date.now() + 3_600_000).toISOString();
     const [first, second] = stream(2);
     await a.call(lane.stores({ ...message(), ...first, scheduled_for: at }));
@@ -134,7 +132,7 @@ describe.each(lanes)('In the %s, an arrival', (lane) => {
     expect(ids(await a.call())).toEqual([first?.message_id, second?.message_id]);
   });
 
-  it('that took its order before a message stored for later, and commits after it, is handed out at once', async ({
+  it('an earlier message that commits after a stored scheduled one is handed out at once', async ({
     db,
     a,
   }) => {
@@ -148,7 +146,7 @@ describe.each(lanes)('In the %s, an arrival', (lane) => {
     expect(ids(await a.call())).toEqual([early?.message_id]);
   });
 
-  it('that took its order before one that is plainly inserted for later, and commits after it was looked at, is handed out at once', async ({
+  it('an earlier message that commits after a plainly inserted scheduled one is handed out at once', async ({
     db,
     a,
   }) => {
@@ -163,10 +161,7 @@ describe.each(lanes)('In the %s, an arrival', (lane) => {
     expect(ids(await a.call())).toEqual([early?.message_id]);
   });
 
-  it('that its stream waits for, as it could not be appended to the event store, is handed out by the call that appends it', async ({
-    db,
-    a,
-  }) => {
+  it('an event that could not be appended is handed out by the call that appends it', async ({ db, a }) => {
     const [sent] = stream(1, { is_event: true });
     const application = await db.connect();
     await application.query('begin');
@@ -191,7 +186,7 @@ async function lookBriefly(db: TestDatabase): Promise<void> {
 }
 
 describe('A call that could only tidy up', () => {
-  it('says so to who asks for it, until there is nothing more to tidy up', async ({ db, a }) => {
+  it('a call that could only tidy up tells a caller that asks, until nothing is left', async ({ db, a }) => {
     const [lane] = lanes as [Lane];
     const [blocked = ''] = await blockStreams(lane, a, 1);
     await lane.insertCrowd(db, blocked, 12_000);
@@ -205,7 +200,7 @@ describe('A call that could only tidy up', () => {
     expect(told).toEqual([true, true, true, false, false, false]);
   });
 
-  it('does not say so to who has not asked', async ({ db, a }) => {
+  it('a call that could only tidy up tells nothing to a caller that has not asked', async ({ db, a }) => {
     const [lane] = lanes as [Lane];
     const [blocked = ''] = await blockStreams(lane, a, 1);
     await lane.insertCrowd(db, blocked, 12_000);

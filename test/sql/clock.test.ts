@@ -20,7 +20,10 @@ async function floorsRise(db: TestDatabase, lane: Lane, a: Instance): Promise<vo
 
 describe.each(steps)('When the clock goes back by %i seconds', (seconds) => {
   describe.each(lanes)('in the %s', (lane) => {
-    it('what comes after that is handed out by the next call', async ({ db, a }) => {
+    it('a message that arrives after the clock went back is handed out by the next call', async ({
+      db,
+      a,
+    }) => {
       await floorsRise(db, lane, a);
       await setClockBack(db, seconds);
       const [plain, stored] = [message(), message()];
@@ -29,7 +32,10 @@ describe.each(steps)('When the clock goes back by %i seconds', (seconds) => {
       expect(ids(await a.call(lane.stores(stored)))).toEqual(ids([stored]));
     });
 
-    it('what was due before is handed out by the next call', async ({ db, a }) => {
+    it('a message that was due before the clock went back is handed out by the next call', async ({
+      db,
+      a,
+    }) => {
       await floorsRise(db, lane, a);
       const waiting = [message(), message()];
       await lane.insertPlain(db.pool, ...waiting);
@@ -38,7 +44,7 @@ describe.each(steps)('When the clock goes back by %i seconds', (seconds) => {
       expect([...ids(first), ...ids(await a.call())].sort()).toEqual(ids(waiting).sort());
     });
 
-    it('what somebody holds is given to nobody else, and its holder may complete it', async ({
+    it('a message that is held when the clock goes back stays with its holder, who may complete it', async ({
       db,
       a,
       b,
@@ -50,14 +56,17 @@ describe.each(steps)('When the clock goes back by %i seconds', (seconds) => {
       expect(await a.call(lane.completes(held), noRoom)).toEqual([]);
     });
 
-    it('the lease of one that is gone ends as it would have', async ({ db, a, b }) => {
+    it('the lease of a dead instance ends in its time though the clock went back', async ({ db, a, b }) => {
       await floorsRise(db, lane, a);
       const held = await a.call(lane.stores(message()), { p_lease_seconds: 1 });
       await setClockBack(db, seconds);
       await eventually(async () => expect(ids(await b.call(takeover))).toEqual(ids(held)));
     });
 
-    it('a retry is due as it would have been, and keeps its stream waiting until then', async ({ db, a }) => {
+    it('a retry is due in its time though the clock went back, and blocks its stream until then', async ({
+      db,
+      a,
+    }) => {
       await floorsRise(db, lane, a);
       const [first, second] = stream(2);
       const items = await a.call(lane.stores(first ?? message(), second ?? message()));
@@ -71,7 +80,7 @@ describe.each(steps)('When the clock goes back by %i seconds', (seconds) => {
       await eventually(async () => expect(ids(await a.call())).toEqual(ids(items)));
     });
 
-    it('a retry that was due already, and one behind a message that is held, are due as they would have been', async ({
+    it('due retries and retries behind a held message keep their time when the clock goes back', async ({
       db,
       a,
     }) => {
@@ -89,7 +98,7 @@ describe.each(steps)('When the clock goes back by %i seconds', (seconds) => {
       );
     });
 
-    it('a time that a sender has asked for is a time of the clock, and not moved', async ({ db, a }) => {
+    it('a time that a sender asked for is not moved when the clock goes back', async ({ db, a }) => {
       await floorsRise(db, lane, a);
       const at = new Date(Date.now() + 7_200_000);
       await a.call(lane.stores(message({ scheduled_for: at.toISOString() })));
@@ -99,7 +108,7 @@ describe.each(steps)('When the clock goes back by %i seconds', (seconds) => {
       expect(row?.scheduled_for).toEqual(new Date(at.getTime() + seconds * 1000));
     });
 
-    it('times are moved once, however many calls follow', async ({ db, a, b }) => {
+    it('times are moved once when the clock goes back, however many calls follow', async ({ db, a, b }) => {
       await floorsRise(db, lane, a);
       const held = await a.call(lane.stores(message()));
       await setClockBack(db, seconds);
@@ -114,7 +123,7 @@ describe.each(steps)('When the clock goes back by %i seconds', (seconds) => {
       expect(row?.lease_expiry).toEqual(stream.lease_expiry);
     });
 
-    it('a stream that its handler has just freed, in a transaction that commits after it, is due', async ({
+    it('a stream freed by a transaction that commits after the clock went back is due', async ({
       db,
       a,
       b,
@@ -140,8 +149,9 @@ describe.each(steps)('When the clock goes back by %i seconds', (seconds) => {
   });
 });
 
-describe('A clock that goes forward', () => {
-  it.for(steps)('by %i seconds and back again hides nothing', async (seconds, { db, a }) => {
+it.for(steps)(
+  'a clock that goes forward by %i seconds and back again hides no message',
+  async (seconds, { db, a }) => {
     for (const lane of lanes) {
       await floorsRise(db, lane, a);
       await setClockBack(db, -seconds);
@@ -151,5 +161,5 @@ describe('A clock that goes forward', () => {
       await lane.insertPlain(db.pool, sent);
       expect(ids(await a.call())).toEqual(ids([sent]));
     }
-  });
-});
+  },
+);

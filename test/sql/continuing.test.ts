@@ -27,7 +27,10 @@ const streamRows = async (db: TestDatabase) =>
   ).rows;
 
 describe('A caller that continues', () => {
-  it('is handed a new message behind one of its stream that it holds, marked so', async ({ db, a }) => {
+  it('a continuing caller gets a new message behind one that it holds, with the flag Continues', async ({
+    db,
+    a,
+  }) => {
     const [first = message(), second = message()] = stream(2);
     const held = await a.call(continues, inbox.stores(first));
     expect(held.map(isBehind)).toEqual([false]);
@@ -40,17 +43,14 @@ describe('A caller that continues', () => {
     expect(await streamRows(db)).toEqual([]);
   });
 
-  it('is handed it by the call that reports the one before it', async ({ a }) => {
+  it('a continuing caller gets a new message in the call that reports an earlier one', async ({ a }) => {
     const [first = message(), second = message(), third = message()] = stream(3);
     const held = await a.call(continues, inbox.stores(first, second));
     const next = await a.call(continues, inbox.completes(held.slice(0, 1)), inbox.stores(third));
     expect(ids(next)).toEqual([third.message_id]);
   });
 
-  it('is handed nothing behind it once the lease of the stream has aged, so that no lease goes on by new messages alone', async ({
-    db,
-    a,
-  }) => {
+  it('a continuing caller gets no new message once the lease of its stream has aged', async ({ db, a }) => {
     const [first = message(), second = message()] = stream(2);
     const held = await a.call(continues, inbox.stores(first));
     await db.pool.query(`update wh_active_streams set lease_expiry = lease_expiry - interval '5 seconds'`);
@@ -60,7 +60,10 @@ describe('A caller that continues', () => {
     expect(ids(await a.call(continues, inbox.completes(held)))).toEqual([second.message_id]);
   });
 
-  it('is handed nothing behind a message that somebody else has plainly inserted', async ({ db, a }) => {
+  it('a continuing caller gets nothing behind a message that somebody else plainly inserted', async ({
+    db,
+    a,
+  }) => {
     const [first = message(), second = message(), third = message()] = stream(3);
     const held = await a.call(continues, inbox.stores(first));
     await inbox.insertPlain(db.pool, second);
@@ -68,7 +71,7 @@ describe('A caller that continues', () => {
     expect(ids(await a.call(continues, inbox.completes(held)))).toEqual(ids([second, third]));
   });
 
-  it('is handed nothing behind a message that it has just failed, given back or partly done', async ({
+  it('a continuing caller gets nothing behind a message that it just failed, released or completed partly', async ({
     a,
   }) => {
     const reports = [
@@ -86,20 +89,20 @@ describe('A caller that continues', () => {
     expect(again.filter(isBehind)).toEqual([]);
   });
 
-  it('is handed nothing behind a message whose lease has run out', async ({ db, a }) => {
+  it('a continuing caller gets nothing behind a message whose lease has ended', async ({ db, a }) => {
     const [first = message(), second = message()] = stream(2);
     await a.call(continues, inbox.stores(first));
     await db.pool.query(`update wh_inbox set lease_expiry = clock_timestamp() - interval '1 second'`);
     expect(await a.call(continues, inbox.stores(second))).toEqual([]);
   });
 
-  it('is handed nothing in a stream that another instance holds', async ({ a, b }) => {
+  it('a continuing caller gets nothing in a stream that another instance holds', async ({ a, b }) => {
     const [first = message(), second = message()] = stream(2);
     await a.call(continues, inbox.stores(first));
     expect(await b.call(continues, takeover, inbox.stores(second))).toEqual([]);
   });
 
-  it('is handed nothing in a stream that a transaction of its own is about to complete, and does not wait for it', async ({
+  it('a continuing caller does not wait for its own open completion, and gets nothing of that stream', async ({
     db,
     a,
   }) => {
@@ -112,14 +115,14 @@ describe('A caller that continues', () => {
     expect(ids(await a.call(continues))).toEqual([second.message_id]);
   });
 
-  it('is handed a message for later only when it is due', async ({ a }) => {
+  it('a continuing caller does not get a message that is scheduled for later', async ({ a }) => {
     const [first = message(), second = message()] = stream(2);
     await a.call(continues, inbox.stores(first));
     const later = { ...second, scheduled_for: new Date(Date.now() + 60_000).toISOString() };
     expect(await a.call(continues, inbox.stores(later))).toEqual([]);
   });
 
-  it('is handed no more than it has room for', async ({ a }) => {
+  it('a continuing caller gets no more messages than it has room for', async ({ a }) => {
     const [first = message(), ...later] = stream(4);
     const held = await a.call(continues, inbox.stores(first));
     const next = await a.call(continues, inbox.stores(...later), inbox.room(2));
@@ -127,14 +130,14 @@ describe('A caller that continues', () => {
     expect(ids(await a.call(continues, inbox.completes([...held, ...next])))).toEqual(ids(later.slice(2)));
   });
 
-  it('has its events appended in order', async ({ db, a }) => {
+  it('events that a continuing caller stores are appended in order', async ({ db, a }) => {
     const events = stream(3).map((each) => ({ ...each, is_event: true }));
     for (const event of events) expect(await a.call(continues, inbox.stores(event))).toHaveLength(1);
     const { rows } = await db.pool.query('select event_id from wh_event_store order by version');
     expect(rows.map(({ event_id }) => event_id)).toEqual(ids(events));
   });
 
-  it('is handed nothing more in the outbox', async ({ a }) => {
+  it('a continuing caller gets nothing behind a held message of the outbox', async ({ a }) => {
     const [first = message(), second = message(), third = message(), fourth = message()] = stream(4);
     const [held = message()] = await a.call(continues, outbox.stores(first, second));
     expect(await a.call(continues, outbox.stores(third))).toEqual([]);
@@ -142,21 +145,16 @@ describe('A caller that continues', () => {
   });
 });
 
-describe('A caller that does not continue', () => {
-  it('is handed nothing behind what it holds', async ({ a }) => {
-    const [first = message(), second = message()] = stream(2);
-    const held = await a.call(inbox.stores(first));
-    expect(await a.call(inbox.stores(second))).toEqual([]);
-    const next = await a.call(inbox.completes(held));
-    expect(ids(next)).toEqual([second.message_id]);
-    expect(next.map(isBehind)).toEqual([false]);
-  });
+it('a caller that does not continue gets nothing behind what it holds', async ({ a }) => {
+  const [first = message(), second = message()] = stream(2);
+  const held = await a.call(inbox.stores(first));
+  expect(await a.call(inbox.stores(second))).toEqual([]);
+  const next = await a.call(inbox.completes(held));
+  expect(ids(next)).toEqual([second.message_id]);
+  expect(next.map(isBehind)).toEqual([false]);
 });
 
-it('A call that has waited for more than two leases hands nothing out, as its caller may have given it up', async ({
-  db,
-  a,
-}) => {
+it('a call that has waited for more than two leases fails and stores nothing', async ({ db, a }) => {
   const [event = message()] = stream(1, { is_event: true });
   await a.call(inbox.completes(await a.call(inbox.stores(event))));
   const other = await begin(db);

@@ -5,8 +5,8 @@ import { ids, it, lanes, message, reachSchedule, Status, stream } from '../suppo
 const deadLetters = async (db: TestDatabase) =>
   (await db.pool.query('select * from wh_dead_letters order by dead_letter_id')).rows;
 
-describe.each(lanes)('In the %s, a message that is given up', (lane) => {
-  it('leaves the hot table for wh_dead_letters, whole', async ({ db, a }) => {
+describe.each(lanes)('Dead letters of the %s', (lane) => {
+  it('a message that is given up moves to wh_dead_letters with all its columns', async ({ db, a }) => {
     const given = message({
       stream_id: crypto.randomUUID(),
       event_type: 'shop.OrderPlacedEvent',
@@ -47,7 +47,7 @@ describe.each(lanes)('In the %s, a message that is given up', (lane) => {
     ]);
   });
 
-  it('lets its stream go on', async ({ a, b }) => {
+  it('the stream of a dead letter goes on', async ({ a, b }) => {
     const work = await a.call(lane.stores(...stream(3)));
     await a.call(
       lane.fails(work.slice(0, 1), { dead_letter: true }),
@@ -57,26 +57,26 @@ describe.each(lanes)('In the %s, a message that is given up', (lane) => {
     expect(ids(await b.call({ p_takeover_seconds: 0 }))).toEqual(ids(work.slice(1)));
   });
 
-  it('as the last of its stream leaves no stream row behind', async ({ db, a }) => {
+  it('a dead letter that was the last of its stream leaves no stream row behind', async ({ db, a }) => {
     await a.call(lane.fails(await a.call(lane.stores(...stream(1))), { dead_letter: true }));
     expect((await db.pool.query('select from wh_active_streams')).rowCount).toBe(0);
   });
 
-  it('is given up whatever delay comes with it', async ({ db, a }) => {
+  it('a failure with dead_letter gives the message up, whatever delay comes with it', async ({ db, a }) => {
     const work = await a.call(lane.stores(message()));
     await a.call(lane.fails(work, { dead_letter: true, retry_after_seconds: 60 }));
     expect(await deadLetters(db)).toHaveLength(1);
   });
 
-  it('is not handed out again', async ({ db, a }) => {
+  it('a dead letter is not handed out again', async ({ db, a }) => {
     await a.call(lane.fails(await a.call(lane.stores(message())), { dead_letter: true }));
     await reachSchedule(db);
     expect(await a.call({ p_takeover_seconds: 0 })).toEqual([]);
   });
 });
 
-describe.each(lanes)('In the %s, the tenth failure', (lane) => {
-  it('is the last when the caller says nothing else', async ({ db, a }) => {
+describe.each(lanes)('The tenth failure in the %s', (lane) => {
+  it('the tenth failure of a message makes it a dead letter by default', async ({ db, a }) => {
     let work = await a.call(lane.stores(message()));
     for (let failure = 1; failure <= 10; failure++) {
       expect(work).toHaveLength(1);
@@ -92,11 +92,14 @@ describe.each(lanes)('In the %s, the tenth failure', (lane) => {
   it.for([
     ['dead_letter is false', { dead_letter: false }],
     ['a delay is given', { retry_after_seconds: 1 }],
-  ] as const)('is one of many when %s', async ([, failure], { db, a }) => {
-    const work = await a.call(lane.stores(message()));
-    await db.pool.query(`update ${lane.table} set attempts = 9`);
-    await a.call(lane.fails(work, failure));
-    expect(await lane.rows(db)).toMatchObject([{ attempts: 10 }]);
-    expect(await deadLetters(db)).toEqual([]);
-  });
+  ] as const)(
+    'the tenth failure of a message makes no dead letter when %s',
+    async ([, failure], { db, a }) => {
+      const work = await a.call(lane.stores(message()));
+      await db.pool.query(`update ${lane.table} set attempts = 9`);
+      await a.call(lane.fails(work, failure));
+      expect(await lane.rows(db)).toMatchObject([{ attempts: 10 }]);
+      expect(await deadLetters(db)).toEqual([]);
+    },
+  );
 });

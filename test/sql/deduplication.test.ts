@@ -2,7 +2,7 @@ import { describe, expect } from 'vitest';
 import { Flags, ids, inbox, it, message, outbox, stream } from '../support/work.js';
 
 describe('The inbox', () => {
-  it('stores a message once, however often it is delivered', async ({ db, a, b }) => {
+  it('the inbox stores a message once, however often it is delivered', async ({ db, a, b }) => {
     const twice = message();
     expect(await a.call(inbox.stores(twice))).toHaveLength(1);
     expect(await a.call(inbox.stores(twice))).toEqual([]);
@@ -10,42 +10,42 @@ describe('The inbox', () => {
     expect(await inbox.rows(db)).toHaveLength(1);
   });
 
-  it('remembers a message after it was completed', async ({ db, a }) => {
+  it('the inbox remembers the id of a completed message', async ({ db, a }) => {
     const twice = message();
     await a.call(inbox.completes(await a.call(inbox.stores(twice))));
     expect(await a.call(inbox.stores(twice))).toEqual([]);
     expect(await inbox.rows(db)).toEqual([]);
   });
 
-  it('remembers a message after it was given up', async ({ db, a }) => {
+  it('the inbox remembers the id of a dead letter', async ({ db, a }) => {
     const twice = message();
     await a.call(inbox.fails(await a.call(inbox.stores(twice)), { dead_letter: true }));
     expect(await a.call(inbox.stores(twice))).toEqual([]);
     expect(await inbox.rows(db)).toEqual([]);
   });
 
-  it('stores the first of two with one id in one call', async ({ db, a }) => {
+  it('the inbox stores the first of two messages with one id in one call', async ({ db, a }) => {
     const [first, second] = stream(2, { message_id: crypto.randomUUID() });
     if (!first || !second) throw new Error('two messages');
     await a.call(inbox.stores({ ...first, event_data: 'first' }, { ...second, event_data: 'second' }));
     expect(await inbox.rows(db)).toMatchObject([{ event_data: 'first' }]);
   });
 
-  it('stores the new ones of a call that also has duplicates, in order', async ({ a }) => {
+  it('the inbox stores the new messages of a call that also has duplicates, in order', async ({ a }) => {
     const messages = stream(4);
     await a.call(inbox.completes(await a.call(inbox.stores(...messages.slice(1, 2)))));
     const work = await a.call(inbox.stores(...messages));
     expect(ids(work)).toEqual(ids(messages.filter((_, i) => i !== 1)));
   });
 
-  it('leaves nothing behind of a stream that only a duplicate named', async ({ db, a }) => {
+  it('a duplicate that names another stream leaves no stream row behind', async ({ db, a }) => {
     const twice = message();
     await a.call(inbox.completes(await a.call(inbox.stores(twice))));
     await a.call(inbox.stores({ ...twice, stream_id: crypto.randomUUID() }));
     expect((await db.pool.query('select from wh_active_streams')).rowCount).toBe(0);
   });
 
-  it('notes when it saw each message first', async ({ db, a }) => {
+  it('the inbox notes when it first saw each message', async ({ db, a }) => {
     const twice = message();
     await a.call(inbox.stores(twice));
     const noted = await db.pool.query('select * from wh_message_deduplication');
@@ -54,7 +54,7 @@ describe('The inbox', () => {
     expect((await db.pool.query('select * from wh_message_deduplication')).rows).toEqual(noted.rows);
   });
 
-  it('does not confuse an id with one that left through the outbox', async ({ a }) => {
+  it('the inbox accepts an id that is also in the outbox', async ({ a }) => {
     const both = message();
     await a.call(outbox.stores(both));
     expect(await a.call(inbox.stores(both))).toHaveLength(1);
@@ -62,14 +62,14 @@ describe('The inbox', () => {
 });
 
 describe('The outbox', () => {
-  it('does not deduplicate content', async ({ db, a }) => {
+  it('the outbox does not deduplicate messages by their content', async ({ db, a }) => {
     const [one, two] = stream(2, { event_data: { same: true } });
     await a.call(outbox.stores(one ?? message(), two ?? message()));
     expect(await outbox.rows(db)).toHaveLength(2);
     expect((await db.pool.query('select from wh_message_deduplication')).rowCount).toBe(0);
   });
 
-  it('ignores an id that is there and unfinished, so that a call can be sent again', async ({ db, a, b }) => {
+  it('the outbox ignores an id that is stored and unfinished', async ({ db, a, b }) => {
     const [again] = stream(1);
     if (!again) throw new Error('one message');
     await a.call(outbox.stores(again));
@@ -79,7 +79,7 @@ describe('The outbox', () => {
     expect(await outbox.rows(db)).toEqual(before);
   });
 
-  it('ignores an id that waits, also under another stream', async ({ db, a }) => {
+  it('the outbox ignores an id that waits, also under another stream', async ({ db, a }) => {
     const again = message({ stream_id: crypto.randomUUID() });
     await a.call(outbox.stores(again), outbox.room(0));
     const work = await a.call(outbox.stores({ ...again, stream_id: crypto.randomUUID() }));
@@ -88,14 +88,14 @@ describe('The outbox', () => {
     expect(rows).toEqual([{ stream_id: again.stream_id }]);
   });
 
-  it('stores the others of a call that is sent again', async ({ a }) => {
+  it('a call sent again stores the messages that the outbox does not have yet', async ({ a }) => {
     const messages = stream(3);
     await a.call(outbox.stores(...messages.slice(0, 1)));
     await a.call(outbox.stores(...messages));
     expect(ids(await a.call(outbox.completes(messages.slice(0, 1))))).toEqual(ids(messages.slice(1)));
   });
 
-  it('takes an id that was finished as a new message', async ({ a }) => {
+  it('the outbox takes the id of a finished message as a new message', async ({ a }) => {
     const again = message();
     await a.call(outbox.completes(await a.call(outbox.stores(again))));
     expect(await a.call(outbox.stores(again))).toMatchObject([
@@ -103,13 +103,13 @@ describe('The outbox', () => {
     ]);
   });
 
-  it('takes an id that was finished in debug mode as a new message', async ({ a }) => {
+  it('the outbox takes an id that was finished in debug mode as a new message', async ({ a }) => {
     const again = message();
     await a.call(outbox.completes(await a.call(outbox.stores(again))), { p_flags: Flags.DebugMode });
     expect(ids(await a.call(outbox.stores(again)))).toEqual([again.message_id]);
   });
 
-  it('stores the first of two with one id in one call', async ({ db, a }) => {
+  it('the outbox stores the first of two messages with one id in one call', async ({ db, a }) => {
     const again = message();
     await a.call(outbox.stores({ ...again, event_data: 1 }, { ...again, event_data: 2 }));
     expect(await outbox.rows(db)).toMatchObject([{ event_data: 1 }]);

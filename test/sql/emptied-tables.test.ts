@@ -32,7 +32,10 @@ describe.for([
       await db.pool.query(`update wh_lanes set moved_at = '-infinity'`);
     };
 
-    it('a plain insert is handed out by the next call, and can be completed', async ({ db, a }) => {
+    it('a plain insert after a truncate is handed out by the next call and can be completed', async ({
+      db,
+      a,
+    }) => {
       await emptied(db, a);
       const sent = message();
       await lane.insertPlain(db.pool, sent);
@@ -42,7 +45,7 @@ describe.for([
       expect(await lane.rows(db)).toEqual([]);
     });
 
-    it('a message is stored, leased, failed and tried again', async ({ db, a }) => {
+    it('a message stored after a truncate is leased, failed and tried again', async ({ db, a }) => {
       await emptied(db, a);
       const items = await a.call(lane.stores(...stream(2)));
       expect(items).toHaveLength(2);
@@ -50,7 +53,7 @@ describe.for([
       expect(ids(await a.call())).toEqual(ids(items));
     });
 
-    it('a handler stores and completes in its own transaction', async ({ db, a }) => {
+    it('a call after a truncate completes a message and stores the next', async ({ db, a }) => {
       await emptied(db, a);
       await a.call(lane.stores(message()), noRoom);
       const [item] = await a.call();

@@ -8,7 +8,7 @@ const versions = async (db: TestDatabase) =>
   (await events(db)).map(({ event_id, version }) => [event_id, version]);
 
 describe('The event store', () => {
-  it('numbers the events of both lanes of one call in one stream without a gap', async ({ db, a }) => {
+  it('events of both lanes in one call get versions of their stream without a gap', async ({ db, a }) => {
     const [sent, received] = [stream(2, { is_event: true }), stream(2, { is_event: true })];
     const stream_id = crypto.randomUUID();
     await a.call(
@@ -18,7 +18,7 @@ describe('The event store', () => {
     expect((await events(db)).map(({ version }) => version)).toEqual([1, 2, 3, 4]);
   });
 
-  it('does not double an event that comes back into the inbox of the same database', async ({ db, a }) => {
+  it('an event that comes back into the inbox of its database is appended once', async ({ db, a }) => {
     const [event] = stream(1, { is_event: true });
     if (!event) throw new Error('one event');
     await a.call(outbox.stores(event));
@@ -26,14 +26,14 @@ describe('The event store', () => {
     expect(await events(db)).toHaveLength(1);
   });
 
-  it('does not double an event that is sent and received in one call', async ({ db, a }) => {
+  it('an event that is sent and received in one call is appended once', async ({ db, a }) => {
     const [event] = stream(1, { is_event: true });
     if (!event) throw new Error('one event');
     expect(await a.call(outbox.stores(event), inbox.stores(event))).toHaveLength(2);
     expect(await versions(db)).toEqual([[event.message_id, 1]]);
   });
 
-  it('goes on with the next version after an event that came back', async ({ db, a }) => {
+  it('the event behind one that came back gets the next version of the stream', async ({ db, a }) => {
     const [first, second] = stream(2, { is_event: true });
     if (!first || !second) throw new Error('two events');
     await a.call(outbox.stores(first));
@@ -41,10 +41,7 @@ describe('The event store', () => {
     expect((await events(db)).map(({ version }) => version)).toEqual([1, 2]);
   });
 
-  it('derives the aggregate type from the last name of the event type, without the suffix Event', async ({
-    db,
-    a,
-  }) => {
+  it('the aggregate type is the last name of the event type, without the suffix Event', async ({ db, a }) => {
     const types = ['shop.orders.OrderPlacedEvent', 'OrderPlaced', 'Shop+OrderEvent', 'shop/order', 'Event'];
     await a.call(
       outbox.stores(
@@ -65,7 +62,7 @@ describe('The event store', () => {
     ]);
   });
 
-  it('gives every event a later sequence_number', async ({ db, a }) => {
+  it('every event gets a sequence_number of its own', async ({ db, a }) => {
     await a.call(outbox.stores(...streams(3, { is_event: true })));
     await a.call(inbox.stores(...streams(3, { is_event: true })));
     const numbers = (await events(db)).map(({ sequence_number }) => Number(sequence_number));

@@ -7,8 +7,8 @@ const events = async (db: TestDatabase) =>
 const versions = async (db: TestDatabase) =>
   (await events(db)).map(({ event_id, version }) => [event_id, version]);
 
-describe.each(lanes)('An event stored in the %s', (lane) => {
-  it('is appended to the event store whole', async ({ db, a }) => {
+describe.each(lanes)('Events stored in the %s', (lane) => {
+  it('a stored event is appended to the event store with all its fields', async ({ db, a }) => {
     const [event] = stream(1, {
       is_event: true,
       event_type: 'shop.OrderPlacedEvent',
@@ -34,7 +34,7 @@ describe.each(lanes)('An event stored in the %s', (lane) => {
     ]);
   });
 
-  it('is appended in the transaction of the call', async ({ db, a }) => {
+  it('an event is appended in the transaction of the call that stores it', async ({ db, a }) => {
     const client = await db.connect();
     await client.query('begin');
     await a.over(client).call(lane.stores(...stream(2, { is_event: true })));
@@ -44,7 +44,7 @@ describe.each(lanes)('An event stored in the %s', (lane) => {
     expect(await lane.rows(db)).toEqual([]);
   });
 
-  it('gets the versions 1 to n of its stream, over several calls', async ({ db, a }) => {
+  it('events of a stream get the versions 1 to n over several calls', async ({ db, a }) => {
     const [one, other] = [stream(4, { is_event: true }), stream(2, { is_event: true })];
     await a.call(lane.stores(...one.slice(0, 3), ...other));
     await a.call(lane.stores(...one.slice(3)));
@@ -58,45 +58,45 @@ describe.each(lanes)('An event stored in the %s', (lane) => {
     ]);
   });
 
-  it('is handed out as stored and appended', async ({ a }) => {
+  it('an event is handed out with the status of a stored and appended one', async ({ a }) => {
     expect(await a.call(lane.stores(...stream(1, { is_event: true })))).toMatchObject([
       { status: Status.Stored | Status.EventStored },
     ]);
   });
 
   it.for(['shop.OrderPlaced', 'Event', 'x'])(
-    'is appended when its type is %s',
+    'an event of the type %s is appended',
     async (event_type, { db, a }) => {
       await a.call(lane.stores(...stream(1, { is_event: true, event_type })));
       expect(await events(db)).toMatchObject([{ event_type }]);
     },
   );
 
-  it('is not appended without a stream', async ({ db, a }) => {
+  it('an event without a stream is not appended', async ({ db, a }) => {
     expect(await a.call(lane.stores(message({ is_event: true })))).toMatchObject([{ status: Status.Stored }]);
     expect(await events(db)).toEqual([]);
   });
 
-  it('is not appended when it is not said to be one, whatever its name', async ({ db, a }) => {
+  it('a message that is not marked as an event is not appended, whatever its type', async ({ db, a }) => {
     const event_type = 'shop.OrderPlacedEvent';
     await a.call(lane.stores(...stream(1, { event_type }), ...stream(1, { event_type, is_event: false })));
     expect(await events(db)).toEqual([]);
   });
 
-  it('of an instance without room is appended by the time it is handed out', async ({ db, a }) => {
+  it('an event stored without room is appended by the time it is handed out', async ({ db, a }) => {
     const several = stream(3, { is_event: true });
     await a.call(lane.stores(...several), lane.room(0));
     expect(ids(await a.call())).toEqual(ids(several));
     expect(await versions(db)).toEqual(several.map(({ message_id }, i) => [message_id, i + 1]));
   });
 
-  it('stays in the event store when its message is given up', async ({ db, a }) => {
+  it('an event stays in the event store when its message becomes a dead letter', async ({ db, a }) => {
     const work = await a.call(lane.stores(...stream(1, { is_event: true })));
     await a.call(lane.fails(work, { dead_letter: true }));
     expect(await events(db)).toHaveLength(1);
   });
 
-  it('is one event when its call is sent again', async ({ db, a }) => {
+  it('an event is appended once when its call is sent again', async ({ db, a }) => {
     const several = stream(2, { is_event: true });
     await a.call(lane.stores(...several));
     await a.call(lane.stores(...several));
@@ -104,8 +104,11 @@ describe.each(lanes)('An event stored in the %s', (lane) => {
   });
 });
 
-describe.each(lanes)('An event plainly inserted into the %s', (lane) => {
-  it('is appended when it is admitted, before it is handed out', async ({ db, a }) => {
+describe.each(lanes)('Events plainly inserted into the %s', (lane) => {
+  it('a plainly inserted event is appended when it is admitted, before it is handed out', async ({
+    db,
+    a,
+  }) => {
     const plain = stream(3, { is_event: true });
     await lane.insertPlain(db.pool, ...plain);
     expect(await events(db)).toEqual([]);
@@ -115,7 +118,7 @@ describe.each(lanes)('An event plainly inserted into the %s', (lane) => {
     expect(await versions(db)).toEqual(plain.map(({ message_id }, i) => [message_id, i + 1]));
   });
 
-  it('comes before one that is stored through the function after it', async ({ db, a }) => {
+  it('a plainly inserted event gets a lower version than an event stored after it', async ({ db, a }) => {
     const [plain, stored] = stream(2, { is_event: true });
     if (!plain || !stored) throw new Error('two events');
     await lane.insertPlain(db.pool, plain);
@@ -127,7 +130,7 @@ describe.each(lanes)('An event plainly inserted into the %s', (lane) => {
     ]);
   });
 
-  it('comes before one that is stored after it also when many others wait to be admitted', async ({
+  it('a plainly inserted event gets the lower version also when many others wait to be admitted', async ({
     db,
     a,
   }) => {
@@ -146,7 +149,7 @@ describe.each(lanes)('An event plainly inserted into the %s', (lane) => {
     ]);
   });
 
-  it('is appended once, however often it is handed out', async ({ db, a }) => {
+  it('a plainly inserted event is appended once, however often it is handed out', async ({ db, a }) => {
     await lane.insertPlain(db.pool, ...stream(1, { is_event: true }));
     const work = await a.call();
     await a.call(lane.releases(work));

@@ -14,20 +14,20 @@ const versionOf = async (db: TestDatabase, stream_id: string) =>
   );
 
 describe.each(lanes)('An expected version in the %s', (lane) => {
-  it('of 0 is right for a new stream', async ({ db, a }) => {
+  it('the expected version 0 is right for a new stream', async ({ db, a }) => {
     const stream_id = crypto.randomUUID();
     expect(await a.call(lane.stores(event(stream_id, 0)))).toHaveLength(1);
     expect(await versionOf(db, stream_id)).toBe(1);
   });
 
-  it('is right when it is the version before the append', async ({ db, a }) => {
+  it('the version of the stream before the append is the right expected version', async ({ db, a }) => {
     const stream_id = crypto.randomUUID();
     await a.call(lane.stores(event(stream_id), event(stream_id)));
     await a.call(lane.stores(event(stream_id, 2)));
     expect(await versionOf(db, stream_id)).toBe(3);
   });
 
-  it('may be given for each of several events of one call', async ({ db, a }) => {
+  it('each of several events of one call may give an expected version', async ({ db, a }) => {
     const stream_id = crypto.randomUUID();
     await a.call(
       lane.stores(event(stream_id, 0), event(stream_id, 1), event(stream_id), event(stream_id, 3)),
@@ -36,7 +36,7 @@ describe.each(lanes)('An expected version in the %s', (lane) => {
   });
 
   it.for([0, 1, 3, 17])(
-    'of %d is wrong for a stream at 2, and the error says so',
+    'the expected version %d is refused for a stream at 2, with both versions in the error',
     async (expected, { a }) => {
       const stream_id = crypto.randomUUID();
       await a.call(lane.stores(event(stream_id), event(stream_id)));
@@ -46,7 +46,7 @@ describe.each(lanes)('An expected version in the %s', (lane) => {
     },
   );
 
-  it('that is wrong for one event of several refuses the whole call', async ({ db, a }) => {
+  it('one wrong expected version refuses the whole call', async ({ db, a }) => {
     const [right, wrong] = [crypto.randomUUID(), crypto.randomUUID()];
     const before = await contents(db);
     await expect(
@@ -55,7 +55,7 @@ describe.each(lanes)('An expected version in the %s', (lane) => {
     expect(await contents(db)).toEqual(before);
   });
 
-  it('that is wrong leaves completions of the same call undone', async ({ db, a }) => {
+  it('a wrong expected version leaves completions of the same call undone', async ({ db, a }) => {
     const work = await a.call(lane.stores(message()));
     const before = await contents(db);
     await expect(
@@ -64,7 +64,7 @@ describe.each(lanes)('An expected version in the %s', (lane) => {
     expect(await contents(db)).toEqual(before);
   });
 
-  it('is checked also when the instance has no room', async ({ db, a }) => {
+  it('an expected version is checked also when the instance has no room', async ({ db, a }) => {
     const stream_id = crypto.randomUUID();
     await a.call(lane.stores(event(stream_id, 0)), lane.room(0));
     expect(await versionOf(db, stream_id)).toBe(1);
@@ -74,7 +74,7 @@ describe.each(lanes)('An expected version in the %s', (lane) => {
     expect(await a.call()).toMatchObject([{ status: Status.Stored | Status.EventStored }]);
   });
 
-  it('is counted after plain inserts that are there before', async ({ db, a }) => {
+  it('an expected version counts events that were plainly inserted before', async ({ db, a }) => {
     const stream_id = crypto.randomUUID();
     const plain = event(stream_id);
     await lane.insertPlain(db.pool, plain);
@@ -83,7 +83,7 @@ describe.each(lanes)('An expected version in the %s', (lane) => {
     expect(ids(work)).toEqual(ids([plain, next]));
   });
 
-  it('is not checked again when the call is sent again', async ({ db, a }) => {
+  it('an expected version is not checked again when the call is sent again', async ({ db, a }) => {
     const [stream_id, other] = [crypto.randomUUID(), crypto.randomUUID()];
     const again = lane.stores(event(stream_id, 0), event(stream_id, 1), event(other, 0));
     await a.call(again);

@@ -24,15 +24,15 @@ async function fail(
   return instance.call({ p_takeover_seconds: 0 });
 }
 
-describe.each(lanes)('In the %s, a message', (lane) => {
-  it('that has never failed has no story', async ({ db, a }) => {
+describe.each(lanes)('Failures of messages in the %s', (lane) => {
+  it('a message that has never failed has no noted failures', async ({ db, a }) => {
     const work = await a.call(lane.stores(message()));
     expect(await storyOf(db, lane)).toBeNull();
     await a.call(lane.completes(work, lane.partly), lane.renews(work), lane.room(0));
     expect(await storyOf(db, lane)).toBeNull();
   });
 
-  it('that fails notes each attempt: when, by whom, why', async ({ db, a, b }) => {
+  it('every failure of a message is noted with attempt, time, instance and error', async ({ db, a, b }) => {
     const work = await a.call(lane.stores(message()));
     await a.call(lane.fails(work, { ...noDelay, error: 'first' }), lane.room(0));
     await fail(lane, b, await b.call({ p_takeover_seconds: 0 }), null);
@@ -45,7 +45,7 @@ describe.each(lanes)('In the %s, a message', (lane) => {
     expect(first).toBeLessThanOrEqual(second ?? 0);
   });
 
-  it('that fails often keeps the first failure and the last nine', async ({ db, a }) => {
+  it('a message that fails often keeps the first failure and the last nine', async ({ db, a }) => {
     let work = await a.call(lane.stores(message()));
     for (let attempt = 1; attempt <= 14; attempt++) work = await fail(lane, a, work, `attempt ${attempt}`);
     expect((await storyOf(db, lane))?.map(({ attempt }) => attempt)).toEqual([
@@ -53,7 +53,7 @@ describe.each(lanes)('In the %s, a message', (lane) => {
     ]);
   });
 
-  it('that is given up takes its story along, with the last failure', async ({ db, a }) => {
+  it('a dead letter keeps the noted failures of its message, with the last one', async ({ db, a }) => {
     const work = await fail(lane, a, await a.call(lane.stores(message())), 'first');
     await a.call(lane.fails(work, { dead_letter: true, error: 'last' }), lane.room(0));
     const { rows } = await db.pool.query('select failures from wh_dead_letters');
@@ -67,7 +67,11 @@ describe.each(lanes)('In the %s, a message', (lane) => {
     ]);
   });
 
-  it('on which a zombie reports a failure keeps its story', async ({ db, a, b }) => {
+  it('a failure reported by an instance that does not hold the message is not noted', async ({
+    db,
+    a,
+    b,
+  }) => {
     const work = await a.call(lane.stores(message()));
     await b.call(lane.fails(work), lane.room(0));
     expect(await storyOf(db, lane)).toBeNull();

@@ -74,7 +74,11 @@ describe.each(lanes)('In the %s', (lane) => {
     ]);
   });
 
-  it('the one who took over can finish after the late report', async ({ db, a, b }) => {
+  it('the new lease holder can complete a message after a late report of the old one', async ({
+    db,
+    a,
+    b,
+  }) => {
     const work = await stall(db, lane, a, b);
     await a.call(lane.completes(work));
     expect(await b.call(lane.completes(work))).toEqual([]);
@@ -89,7 +93,7 @@ describe.each(lanes)('In the %s', (lane) => {
     ]);
   });
 
-  it('what is still held in the same call is applied', async ({ db, a, b }) => {
+  it('a report on held messages is applied in a call whose other reports are lost', async ({ db, a, b }) => {
     const lost = await stall(db, lane, a, b);
     const held = await a.call(lane.stores(...stream(2)));
     const answer = await a.call(lane.completes([...lost, ...held]));
@@ -97,7 +101,7 @@ describe.each(lanes)('In the %s', (lane) => {
     expect((await lane.rows(db)).map((row) => row.message_id)).toEqual(ids(lost));
   });
 
-  it('completion wins over a failure and a renewal of the same message in one call', async ({ db, a }) => {
+  it('a completion wins over a failure and a renewal of the same message in one call', async ({ db, a }) => {
     const work = await a.call(lane.stores(message()));
     expect(await a.call(lane.completes(work), lane.fails(work), lane.renews(work))).toEqual([]);
     expect(await lane.rows(db)).toEqual([]);

@@ -40,8 +40,11 @@ const streamRow = async (db: TestDatabase, lane: Lane, stream_id: unknown) =>
 const streamIds = (work: WorkRow[]) => work.map(({ stream_id }) => stream_id);
 const takeover: Parameters = { p_takeover_seconds: 0 };
 
-describe.each(lanes)('In the %s, an instance that reports the last it holds of a stream', (lane) => {
-  it('is handed the next ones, and the row of the stream is not written', async ({ db, a }) => {
+describe.each(lanes)('Going on with a stream of the %s', (lane) => {
+  it('a report on the last held message hands out the next ones without writing the stream row', async ({
+    db,
+    a,
+  }) => {
     const messages = stream(4);
     const held = await holdFirst(db, lane, a, messages);
     // However slow this machine is, the lease has not aged.
@@ -54,7 +57,10 @@ describe.each(lanes)('In the %s, an instance that reports the last it holds of a
     for (const { lease_expiry } of next) expect(lease_expiry).toEqual(row?.lease_expiry);
   });
 
-  it('is not handed them while it holds another one', async ({ db, a }) => {
+  it('a report hands out nothing more of a stream while the instance holds another message of it', async ({
+    db,
+    a,
+  }) => {
     const messages = stream(3);
     const [first, second] = await a.call(lane.stores(...messages.slice(0, 2)));
     await lane.insertPlain(db.pool, ...messages.slice(2));
@@ -62,7 +68,10 @@ describe.each(lanes)('In the %s, an instance that reports the last it holds of a
     expect(ids(await a.call(lane.completes([first ?? message()])))).toEqual(ids(messages.slice(2)));
   });
 
-  it('has a new lease when the old one has aged', async ({ db, a }) => {
+  it('an instance that goes on with a stream gets a new lease when the old one has aged', async ({
+    db,
+    a,
+  }) => {
     const messages = stream(2);
     const held = await holdFirst(db, lane, a, messages);
     await db.pool.query(`update wh_active_streams set lease_expiry = lease_expiry - interval '5 seconds'`);
@@ -74,7 +83,7 @@ describe.each(lanes)('In the %s, an instance that reports the last it holds of a
     expect(next[0]?.lease_expiry.getTime()).toBeLessThanOrEqual(row?.lease_expiry.getTime() ?? 0);
   });
 
-  it('of a short lease has a new one sooner: after a fifth of it', async ({ db, a }) => {
+  it('an instance that goes on with a stream renews a short lease after a fifth of it', async ({ db, a }) => {
     const messages = stream(2);
     const held = await holdFirst(db, lane, a, messages);
     await db.pool.query(
@@ -87,7 +96,7 @@ describe.each(lanes)('In the %s, an instance that reports the last it holds of a
     expect(row?.lease_expiry.getTime()).toBeGreaterThan(before?.lease_expiry.getTime() ?? 0);
   });
 
-  it('goes on through a deep stream as its room allows, in order', async ({ db, a }) => {
+  it('an instance goes on through a deep stream as its room allows, in order', async ({ db, a }) => {
     const messages = stream(40);
     await lane.insertPlain(db.pool, ...messages);
     const seen: string[] = [];
@@ -101,14 +110,17 @@ describe.each(lanes)('In the %s, an instance that reports the last it holds of a
     expect(await streamRow(db, lane, messages[0]?.stream_id)).toBeUndefined();
   });
 
-  it('is handed what others stored there meanwhile', async ({ a, b }) => {
+  it('an instance that goes on gets what others stored in its stream meanwhile', async ({ a, b }) => {
     const [first, second] = stream(2);
     const held = await a.call(lane.stores(first ?? message()));
     expect(await b.call(lane.stores(second ?? message()))).toEqual([]);
     expect(ids(await a.call(lane.completes(held), takeover))).toEqual([second?.message_id]);
   });
 
-  it('gets no message that it has completed in part or failed, and none behind it', async ({ db, a }) => {
+  it('an instance gets no message that it just failed or completed partly, and none behind it', async ({
+    db,
+    a,
+  }) => {
     const messages = [stream(2), stream(2)];
     const [one, other] = await holdFirst(db, lane, a, ...messages);
     const reports = [
@@ -119,13 +131,16 @@ describe.each(lanes)('In the %s, an instance that reports the last it holds of a
     expect(ids(await a.call()).sort()).toEqual(ids(messages.flat()).sort());
   });
 
-  it('may get what it gives back', async ({ db, a }) => {
+  it('an instance may be handed the message that it just released', async ({ db, a }) => {
     const messages = stream(2);
     const held = await holdFirst(db, lane, a, messages);
     expect(ids(await a.call(lane.releases(held)))).toEqual(ids(messages));
   });
 
-  it('waits with the stream for one that is scheduled', async ({ db, a }) => {
+  it('a report on the last held message frees a stream whose next message is scheduled', async ({
+    db,
+    a,
+  }) => {
     const [first, second] = stream(2);
     const held = await a.call(lane.stores(first ?? message()));
     const later = { ...message({ stream_id: first?.stream_id ?? null }), ...second };
@@ -134,7 +149,7 @@ describe.each(lanes)('In the %s, an instance that reports the last it holds of a
     expect((await streamRow(db, lane, first?.stream_id))?.instance_id).toBeNull();
   });
 
-  it('gets one first that took its number early and was committed late', async ({ db, a, b }) => {
+  it('an instance that goes on gets an earlier message that committed late first', async ({ db, a, b }) => {
     const [early, first, last] = stream(3);
     const writer = await begin(db);
     await lane.insertPlain(writer, early ?? message());
@@ -150,7 +165,7 @@ describe.each(lanes)('In the %s, an instance that reports the last it holds of a
     for (const { flags } of orphans) expect(flags & Flags.Orphaned).toBe(Flags.Orphaned);
   });
 
-  it('loses what it was handed so when its lease ends, like everything', async ({ db, a, b }) => {
+  it('messages that an instance got by going on are lost when its lease ends', async ({ db, a, b }) => {
     const messages = stream(3);
     const held = await holdFirst(db, lane, a, messages);
     const next = await a.call(lane.completes(held));
@@ -162,8 +177,8 @@ describe.each(lanes)('In the %s, an instance that reports the last it holds of a
   });
 });
 
-describe.each(lanes)('In the %s, those that wait', (lane) => {
-  it('come before streams that their holder would go on with', async ({ db, a }) => {
+describe.each(lanes)('Turns of the streams in the %s', (lane) => {
+  it('a waiting stream comes before one that its holder would go on with', async ({ db, a }) => {
     const [mine, waiting] = [stream(3), stream(3)];
     const held = await holdFirst(db, lane, a, mine);
     await lane.insertPlain(db.pool, ...waiting);
@@ -173,7 +188,7 @@ describe.each(lanes)('In the %s, those that wait', (lane) => {
     expect(ids(await a.call(lane.completes(turn), lane.room(1)))).toEqual(ids(mine.slice(1, 2)));
   });
 
-  it('share the room with them, each stream in its turn', async ({ db, a }) => {
+  it('a waiting stream and one that its holder goes on with share the room', async ({ db, a }) => {
     const [mine, waiting] = [stream(9), stream(9)];
     const held = await holdFirst(db, lane, a, mine);
     await lane.insertPlain(db.pool, ...waiting);
@@ -181,14 +196,14 @@ describe.each(lanes)('In the %s, those that wait', (lane) => {
     expect(ids(work).sort()).toEqual(ids([...mine.slice(1, 4), ...waiting.slice(0, 3)]).sort());
   });
 
-  it('leave room that they do not need to deeper streams', async ({ db, a }) => {
+  it('a short stream leaves the room that it does not need to a deeper one', async ({ db, a }) => {
     const [short, deep] = [stream(1), stream(9)];
     await lane.insertPlain(db.pool, ...short, ...deep);
     const work = await a.call(lane.room(6));
     expect(ids(work).sort()).toEqual(ids([...short, ...deep.slice(0, 5)]).sort());
   });
 
-  it('get their turn under a cap on partitions', async ({ db, a }) => {
+  it('every waiting stream gets its turn under a cap on partitions', async ({ db, a }) => {
     const cap = { p_max_partitions_per_instance: 1 };
     await lane.insertPlain(db.pool, ...stream(4), ...stream(4), ...stream(4));
     let work = await a.call(cap, lane.room(1));
@@ -201,8 +216,8 @@ describe.each(lanes)('In the %s, those that wait', (lane) => {
   });
 });
 
-describe.each(lanes)('In the %s, a stream of another one’s partition', (lane) => {
-  it('is not gone on with, and its owner gets it at once', async ({ db, a, b }) => {
+describe.each(lanes)('A stream of the %s in the partition of another instance', (lane) => {
+  it('a holder does not go on with a stream of another owner, who gets it at once', async ({ db, a, b }) => {
     for (const each of [a, b]) await each.call();
     const stream_id = await streamOwnedBy(db, b);
     const messages = [message({ stream_id }), message({ stream_id })];
@@ -211,7 +226,7 @@ describe.each(lanes)('In the %s, a stream of another one’s partition', (lane) 
     expect(ids(await b.call())).toEqual(ids(messages.slice(1)));
   });
 
-  it('is let go when its owner joins, at the next report', async ({ db, a, b, c }) => {
+  it('a holder lets a stream go at its next report when the owner joins', async ({ db, a, b, c }) => {
     for (const each of [a, b, c]) await each.call();
     const stream_id = await streamOwnedBy(db, c);
     await db.pool.query('delete from wh_service_instances');
@@ -224,7 +239,11 @@ describe.each(lanes)('In the %s, a stream of another one’s partition', (lane) 
     expect(ids(await c.call())).toEqual(ids(messages.slice(2)));
   });
 
-  it('is gone on with when there is no grace period', async ({ db, a, b }) => {
+  it('a holder goes on with a stream of another owner when there is no grace period', async ({
+    db,
+    a,
+    b,
+  }) => {
     for (const each of [a, b]) await each.call();
     const stream_id = await streamOwnedBy(db, b);
     const messages = [message({ stream_id }), message({ stream_id })];
@@ -233,8 +252,8 @@ describe.each(lanes)('In the %s, a stream of another one’s partition', (lane) 
   });
 });
 
-describe('A stream that its holder would go on with', () => {
-  it('is left to others where it goes on with a message that the holder has no handler for', async ({
+describe('Going on with a stream', () => {
+  it('a stream is left to others when its holder has no handler for the next message', async ({
     db,
     a,
     b,
@@ -249,7 +268,7 @@ describe('A stream that its holder would go on with', () => {
     expect(ids(await b.call({ p_inbox_handlers: ['other'] }))).toEqual([second?.message_id]);
   });
 
-  it('waits for an event that cannot be appended yet', async ({ db, a }) => {
+  it('a holder does not go on to an event that cannot be appended yet', async ({ db, a }) => {
     const [first, second] = stream(2);
     const held = await a.call(outbox.stores({ ...message(), ...first, is_event: true }));
     const other = await begin(db);

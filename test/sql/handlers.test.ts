@@ -29,7 +29,10 @@ const waiting = async (db: TestDatabase) => {
 const takeover = { p_takeover_seconds: 0 };
 
 describe('A call with a list of handlers', () => {
-  it('is handed what they are for, and the outbox as ever', async ({ db, a }) => {
+  it('a call with a list of handlers gets the inbox messages for them, and all of the outbox', async ({
+    db,
+    a,
+  }) => {
     const [mine, other] = [forHandler('mine'), forHandler('other')];
     const sent = message();
     await inbox.insertPlain(db.pool, mine, other);
@@ -38,17 +41,13 @@ describe('A call with a list of handlers', () => {
     expect(ids(items).sort()).toEqual([mine.message_id, sent.message_id].sort());
   });
 
-  it('that is empty is handed nothing of the inbox', async ({ db, a }) => {
+  it('a call with an empty list of handlers gets nothing of the inbox', async ({ db, a }) => {
     await inbox.insertPlain(db.pool, message());
     expect(await a.call(handles())).toEqual([]);
     expect(await a.call(takeover)).toHaveLength(1);
   });
 
-  it('is handed a stream up to the first message it has no handler for, and no further', async ({
-    db,
-    a,
-    b,
-  }) => {
+  it('a call gets a stream up to the first message that it has no handler for', async ({ db, a, b }) => {
     const stream_id = stream(1)[0]?.stream_id ?? null;
     const all = ['mine', 'mine', 'other', 'mine'].map((name) => forHandler(name, { stream_id }));
     await inbox.insertPlain(db.pool, ...all);
@@ -63,7 +62,7 @@ describe('A call with a list of handlers', () => {
     expect(ids(await a.call(handles('mine'), takeover))).toEqual([all[3]?.message_id]);
   });
 
-  it('finds what it can run behind a crowd of what it cannot', async ({ db, a }) => {
+  it('a call finds a message for its handler behind a crowd for other handlers', async ({ db, a }) => {
     await inbox.insertPlain(
       db.pool,
       ...streams(60).map(({ stream_id }) => forHandler('other', { stream_id: stream_id ?? null })),
@@ -74,7 +73,10 @@ describe('A call with a list of handlers', () => {
     expect(await waiting(db)).toHaveLength(60);
   });
 
-  it('looks at what it has left no second time, and writes nothing', async ({ db, a }) => {
+  it('a stream that a call left for want of a handler is not written again by the next', async ({
+    db,
+    a,
+  }) => {
     await inbox.insertPlain(db.pool, ...streams(5).map(() => forHandler('other')));
     await a.call(handles('mine'));
     const before = await db.pool.query('select ctid, * from wh_active_streams order by stream_id');
@@ -84,7 +86,7 @@ describe('A call with a list of handlers', () => {
     );
   });
 
-  it('leaves a message that is not due to its time', async ({ db, a, b }) => {
+  it('a message that is not due does not wait for a handler', async ({ db, a, b }) => {
     const later = forHandler('other', { scheduled_for: new Date(Date.now() + 60_000).toISOString() });
     await inbox.insertPlain(db.pool, later);
     expect(await a.call(handles('mine'))).toEqual([]);
@@ -93,8 +95,12 @@ describe('A call with a list of handlers', () => {
   });
 });
 
-describe('What was left for want of a handler', () => {
-  it('is taken at once by any instance that has it, whoever owns the partition', async ({ db, a, b }) => {
+describe('Streams that wait for a handler', () => {
+  it('any instance with the handler takes a stream that waits for it, whoever owns the partition', async ({
+    db,
+    a,
+    b,
+  }) => {
     await a.call();
     await b.call();
     const sent = forHandler('other', { stream_id: await streamOwnedBy(db, a) });
@@ -105,7 +111,7 @@ describe('What was left for want of a handler', () => {
     expect(await waiting(db)).toEqual([]);
   });
 
-  it('keeps its time of waiting', async ({ db, a }) => {
+  it('a stream that is left for want of a handler keeps its time of waiting', async ({ db, a }) => {
     await inbox.insertPlain(db.pool, forHandler('other'));
     await db.pool.query(
       `select from process_work_batch($1, 's', 'h', 1, p_max_inbox_items => 1, p_takeover_seconds => 1000)`,
@@ -123,11 +129,7 @@ describe('What was left for want of a handler', () => {
     expect(rows).toEqual([{ kept: true }]);
   });
 
-  it('is taken by a caller without a list, in the order of waiting over all handlers', async ({
-    db,
-    a,
-    b,
-  }) => {
+  it('a caller without a list of handlers takes streams that wait for any handler', async ({ db, a, b }) => {
     const all = ['x', 'y', 'z', 'x'].map((name) => forHandler(name));
     await inbox.insertPlain(db.pool, ...all);
     await a.call(handles('mine'));
@@ -136,7 +138,7 @@ describe('What was left for want of a handler', () => {
     expect(await waiting(db)).toEqual([]);
   });
 
-  it('wakes all that sleep, once', async ({ db, a }) => {
+  it('a call that leaves a stream for want of a handler wakes all sleepers, once', async ({ db, a }) => {
     await inbox.insertPlain(db.pool, forHandler('other'));
     const sleepers = [await listen(db), await listen(db)];
     for (const sleeper of sleepers) await sleeper.fallAsleep();
@@ -147,7 +149,7 @@ describe('What was left for want of a handler', () => {
     expect(await heard()).toEqual([0, 0]);
   });
 
-  it('wakes one that is covered while who keeps the watch is awake', async ({ db, a }) => {
+  it('a call that leaves a stream for want of a handler wakes a covered session', async ({ db, a }) => {
     const [watch, covered] = [await listen(db), await listen(db)];
     expect([await watch.fallAsleep(), await covered.fallAsleep()]).toEqual(['asleep', 'covered']);
     await watch.wakeUp();
@@ -156,7 +158,10 @@ describe('What was left for want of a handler', () => {
     expect(await covered.heard()).toBe(1);
   });
 
-  it('keeps everybody from falling asleep until that is committed', async ({ db, a }) => {
+  it('nobody falls asleep before a call that left a stream for want of a handler commits', async ({
+    db,
+    a,
+  }) => {
     await inbox.insertPlain(db.pool, forHandler('other'));
     const caller = await begin(db);
     await a.over(caller.client).call(handles('mine'));
@@ -166,7 +171,12 @@ describe('What was left for want of a handler', () => {
     expect([await one.fallAsleep(), await other.fallAsleep()]).toEqual(['asleep', 'covered']);
   });
 
-  it('of a lease that has run out is free for who has the handler', async ({ db, a, b, c }) => {
+  it('orphaned messages that a claimer has no handler for are free for one that has it', async ({
+    db,
+    a,
+    b,
+    c,
+  }) => {
     const [first, second] = stream(2).map(({ stream_id }) =>
       forHandler('other', { stream_id: stream_id ?? null }),
     );
@@ -180,7 +190,10 @@ describe('What was left for want of a handler', () => {
     ]);
   });
 
-  it('is looked at anew when a message that comes late lies before it', async ({ db, a }) => {
+  it('an earlier message that commits late is handed out though its stream waits for a handler', async ({
+    db,
+    a,
+  }) => {
     const stream_id = stream(1)[0]?.stream_id ?? null;
     const [early, late] = [forHandler('mine', { stream_id }), forHandler('other', { stream_id })];
     const writer = await db.connect();
@@ -194,7 +207,7 @@ describe('What was left for want of a handler', () => {
     expect(await waiting(db)).toEqual([]);
   });
 
-  it('stays left when a message comes behind it', async ({ db, a }) => {
+  it('a stream keeps waiting for a handler when another message comes behind', async ({ db, a }) => {
     const stream_id = stream(1)[0]?.stream_id ?? null;
     await inbox.insertPlain(db.pool, forHandler('other', { stream_id }));
     await a.call(handles('mine'));
@@ -203,7 +216,7 @@ describe('What was left for want of a handler', () => {
     expect(await waiting(db)).toHaveLength(1);
   });
 
-  it('obeys the cap on partitions', async ({ db, a, b }) => {
+  it('a claim of streams that wait for a handler obeys the cap on partitions', async ({ db, a, b }) => {
     const all = streams(20).map(({ stream_id }) => forHandler('other', { stream_id: stream_id ?? null }));
     await inbox.insertPlain(db.pool, ...all);
     await a.call(handles('mine'));
@@ -212,15 +225,15 @@ describe('What was left for want of a handler', () => {
   });
 });
 
-describe('A message stored through a call with a list of handlers', () => {
-  it('is leased to the caller when it has the handler, and left when it has not', async ({ db, a, b }) => {
+describe('Messages stored by a call with a list of handlers', () => {
+  it('a stored message is leased to the caller only if the caller has its handler', async ({ db, a, b }) => {
     const [mine, other] = [forHandler('mine'), forHandler('other')];
     expect(ids(await a.call(inbox.stores(mine, other), handles('mine')))).toEqual([mine.message_id]);
     expect(ids(await b.call(handles('other'), takeover))).toEqual([other.message_id]);
     expect(await inbox.rows(db)).toHaveLength(2);
   });
 
-  it('alone is left when it has not', async ({ a, b }) => {
+  it('a message stored alone is not leased to a caller without its handler', async ({ a, b }) => {
     const other = forHandler('other');
     expect(await a.call(inbox.stores(other), handles('mine'))).toEqual([]);
     expect(ids(await b.call(handles('other'), takeover))).toEqual([other.message_id]);
@@ -229,18 +242,24 @@ describe('A message stored through a call with a list of handlers', () => {
   it.for([
     { order: ['mine', 'other'], handed: 1 },
     { order: ['other', 'mine'], handed: 0 },
-  ])('is never leased behind one that is left: $order', async ({ order, handed }, { a, b }) => {
-    const stream_id = stream(1)[0]?.stream_id ?? null;
-    const all = order.map((name) => forHandler(name, { stream_id }));
-    const stored = await a.call(inbox.stores(...all), handles('mine'));
-    const claimed = await a.call(handles('mine'));
-    expect(ids([...stored, ...claimed])).toEqual(ids(all.slice(0, handed)));
-    await a.call(inbox.completes([...stored, ...claimed]), inbox.room(0));
-    await a.call(handles('mine'));
-    expect(ids(await b.call(handles('other', 'mine')))).toEqual(ids(all.slice(handed)));
-  });
+  ])(
+    'a stored message is never leased behind one that the caller has no handler for: $order',
+    async ({ order, handed }, { a, b }) => {
+      const stream_id = stream(1)[0]?.stream_id ?? null;
+      const all = order.map((name) => forHandler(name, { stream_id }));
+      const stored = await a.call(inbox.stores(...all), handles('mine'));
+      const claimed = await a.call(handles('mine'));
+      expect(ids([...stored, ...claimed])).toEqual(ids(all.slice(0, handed)));
+      await a.call(inbox.completes([...stored, ...claimed]), inbox.room(0));
+      await a.call(handles('mine'));
+      expect(ids(await b.call(handles('other', 'mine')))).toEqual(ids(all.slice(handed)));
+    },
+  );
 
-  it('in a stream that the caller completes is left all the same', async ({ a, b }) => {
+  it('a message stored with a completion in its stream is not leased to a caller without its handler', async ({
+    a,
+    b,
+  }) => {
     const stream_id = stream(1)[0]?.stream_id ?? null;
     const first = await a.call(inbox.stores(forHandler('mine', { stream_id })), handles('mine'));
     const other = forHandler('other', { stream_id });

@@ -46,47 +46,47 @@ async function written(
 }
 
 describe('A call with nothing to do', () => {
-  it('writes nothing', async ({ db, a }) => {
+  it('a call with nothing to do writes nothing', async ({ db, a }) => {
     await a.call();
     await silence(db, a, -30);
     expect(await written(db, a)).toBeNull();
   });
 
-  it('writes its heartbeat and nothing else when that has aged', async ({ db, a }) => {
+  it('a call with nothing to do writes only its heartbeat when that has aged', async ({ db, a }) => {
     await a.call();
     await silence(db, a, 2);
     expect(await written(db, a)).toEqual({ wh_service_instances: 1 });
   });
 
-  it.for(listParameters)('takes an empty list as %s', async (name, { db, a }) => {
+  it.for(listParameters)('a call with an empty list as %s writes nothing', async (name, { db, a }) => {
     await a.call();
     await silence(db, a, -30);
     expect(await written(db, a, { [name]: [] })).toBeNull();
   });
 });
 
-describe.each(lanes)('With work in the %s that it may not have, an idle call', (lane) => {
-  it('writes nothing when others hold it', async ({ db, a, b }) => {
+describe.each(lanes)('Idle calls beside work in the %s', (lane) => {
+  it('an idle call writes nothing when other instances hold all work', async ({ db, a, b }) => {
     await a.call(lane.stores(...streams(50)));
     await b.call();
     await silence(db, b, -30);
     expect(await written(db, b)).toBeNull();
   });
 
-  it('writes nothing when the instance itself holds it', async ({ db, a }) => {
+  it('an idle call writes nothing when the instance itself holds all work', async ({ db, a }) => {
     await a.call(lane.stores(...streams(50)));
     await silence(db, a, -30);
     expect(await written(db, a)).toBeNull();
   });
 
-  it('writes nothing when it is scheduled for later', async ({ db, a }) => {
+  it('an idle call writes nothing when all work is scheduled for later', async ({ db, a }) => {
     const work = await a.call(lane.stores(...streams(50)));
     await a.call(lane.fails(work, { retry_after_seconds: 600 }));
     await silence(db, a, -30);
     expect(await written(db, a)).toBeNull();
   });
 
-  it('writes nothing when it belongs to others', async ({ db, a, b }) => {
+  it('an idle call writes nothing when all work belongs to other instances', async ({ db, a, b }) => {
     await a.call();
     await b.call();
     await lane.insertPlain(db.pool, message({ stream_id: await streamOwnedBy(db, a) }));
@@ -95,7 +95,7 @@ describe.each(lanes)('With work in the %s that it may not have, an idle call', (
     expect(await written(db, b)).toBeNull();
   });
 
-  it('writes nothing when others hold it, more has arrived there, and an open transaction holds the floors back', async ({
+  it('an idle call writes nothing beside inserts into held streams while a transaction holds the floors back', async ({
     db,
     a,
     b,

@@ -6,7 +6,7 @@ const registered = async (db: TestDatabase) =>
   (await db.pool.query('select * from wh_service_instances order by instance_id')).rows;
 
 describe('An instance', () => {
-  it('is registered by its first call, with what it says of itself', async ({ db, a }) => {
+  it('the first call of an instance registers it with what it says of itself', async ({ db, a }) => {
     await a.call({ p_metadata: { version: '1.2' }, p_process_id: 77 });
     expect(await registered(db)).toMatchObject([
       {
@@ -19,7 +19,7 @@ describe('An instance', () => {
     ]);
   });
 
-  it('writes its heartbeat only when it has aged', async ({ db, a }) => {
+  it('an instance writes its heartbeat only when that has aged', async ({ db, a }) => {
     await a.call();
     await silence(db, a, -30);
     const [fresh] = await registered(db);
@@ -33,21 +33,21 @@ describe('An instance', () => {
     expect(beaten.started_at).toEqual(fresh.started_at);
   });
 
-  it('keeps its metadata when a later call gives none', async ({ db, a }) => {
+  it('an instance keeps its metadata when a later call gives none', async ({ db, a }) => {
     await a.call({ p_metadata: { version: '1.2' } });
     await silence(db, a, 2);
     await a.call();
     expect(await registered(db)).toMatchObject([{ metadata: { version: '1.2' } }]);
   });
 
-  it('that is heard of within the threshold stays', async ({ db, a, b }) => {
+  it('an instance that was heard of within the stale threshold stays registered', async ({ db, a, b }) => {
     await a.call();
     await silence(db, a, 590);
     await b.call();
     expect(await registered(db)).toHaveLength(2);
   });
 
-  it('that has been silent beyond the threshold is removed by the next call of another', async ({
+  it('an instance silent beyond the stale threshold is removed by the next call of another', async ({
     db,
     a,
     b,
@@ -58,14 +58,14 @@ describe('An instance', () => {
     expect(await registered(db)).toMatchObject([{ instance_id: b.id }]);
   });
 
-  it('is measured by the threshold that the caller gives', async ({ db, a, b }) => {
+  it('a call measures other instances by the stale threshold that it gives', async ({ db, a, b }) => {
     await a.call();
     await silence(db, a, 31);
     await b.call({ p_stale_threshold_seconds: 30 });
     expect(await registered(db)).toMatchObject([{ instance_id: b.id }]);
   });
 
-  it('never removes itself, however long it was silent', async ({ db, a }) => {
+  it('an instance never removes itself, however long it was silent', async ({ db, a }) => {
     await a.call();
     await silence(db, a, 6000);
     await a.call();
@@ -75,7 +75,7 @@ describe('An instance', () => {
 });
 
 describe.each(lanes)('In the %s', (lane) => {
-  it('a stale instance is cleaned up and its work released', async ({ db, a, b }) => {
+  it('the work of a stale instance is leased to another instance', async ({ db, a, b }) => {
     const messages = streams(3);
     await a.call(lane.stores(...messages));
     await silence(db, a, 601);
@@ -87,18 +87,14 @@ describe.each(lanes)('In the %s', (lane) => {
     );
   });
 
-  it('the work of a stale instance goes to the very call that removes it', async ({ db, a, b }) => {
+  it('the call that removes a stale instance is handed its work', async ({ db, a, b }) => {
     const messages = streams(3);
     await a.call(lane.stores(...messages));
     await silence(db, a, 601);
     expect(ids(await b.call()).sort()).toEqual(ids(messages).sort());
   });
 
-  it('an instance that was removed as stale and comes back has lost its leases and starts anew', async ({
-    db,
-    a,
-    b,
-  }) => {
+  it('an instance that comes back after its removal as stale has lost its leases', async ({ db, a, b }) => {
     const work = await a.call(lane.stores(...streams(2)));
     await silence(db, a, 601);
     await b.call();
@@ -108,7 +104,7 @@ describe.each(lanes)('In the %s', (lane) => {
     expect(await registered(db)).toHaveLength(2);
   });
 
-  it('a clean goodbye frees all that the instance holds at once and tells how many streams', async ({
+  it('deregister_instance frees all that the instance holds and returns the number of streams', async ({
     db,
     a,
     b,
@@ -122,7 +118,7 @@ describe.each(lanes)('In the %s', (lane) => {
     expect(ids(await b.call()).sort()).toEqual(ids(messages).sort());
   });
 
-  it('a clean goodbye costs no attempt and leaves the work of others alone', async ({ db, a, b }) => {
+  it('deregister_instance counts no attempt and leaves the work of others alone', async ({ db, a, b }) => {
     await b.call();
     const [mine] = await a.call(lane.stores(...streams(1)));
     const [theirs] = await b.call(lane.stores(...streams(1)));
@@ -133,7 +129,11 @@ describe.each(lanes)('In the %s', (lane) => {
     ]);
   });
 
-  it('the waiting work of an instance that said goodbye belongs to those who stay', async ({ db, a, b }) => {
+  it('waiting work in the partitions of a deregistered instance goes to those that stay', async ({
+    db,
+    a,
+    b,
+  }) => {
     await a.call();
     await b.call();
     const [message] = streams(1, { stream_id: await streamOwnedBy(db, a) });
@@ -144,13 +144,13 @@ describe.each(lanes)('In the %s', (lane) => {
   });
 });
 
-describe('A goodbye', () => {
-  it('of an instance that nobody knows frees nothing', async ({ db, a }) => {
+describe('deregister_instance', () => {
+  it('deregister_instance frees nothing for an unknown instance', async ({ db, a }) => {
     const { rows } = await db.pool.query('select deregister_instance($1) as freed', [a.id]);
     expect(rows).toEqual([{ freed: 0 }]);
   });
 
-  it('without an id is refused', async ({ db }) => {
+  it('deregister_instance refuses a null id', async ({ db }) => {
     await expect(db.pool.query('select deregister_instance(null)')).rejects.toMatchObject({
       code: 'WB001',
       column: 'p_instance_id',

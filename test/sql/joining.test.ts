@@ -14,7 +14,7 @@ const join = (db: Pick<TestDatabase['pool'], 'query'>, { id }: Member) =>
 const taken = { code: 'WB005', message: expect.stringContaining('"shop", which runs on here as process 7') };
 
 describe('Joining', () => {
-  it('is for any number of instances of one service, and again', async ({ db, a, b }) => {
+  it('any number of instances of one service may join, and join again', async ({ db, a, b }) => {
     for (const each of [register(a, 'shop'), register(b, 'shop')]) {
       await call(db, each);
       await join(db.pool, each);
@@ -22,7 +22,7 @@ describe('Joining', () => {
     }
   });
 
-  it('is refused beside a living instance of another service, and leaves no trace', async ({ db, a, b }) => {
+  it('an instance cannot join beside a living instance of another service', async ({ db, a, b }) => {
     const [shop, other] = [register(a, 'shop'), register(b, 'billing')];
     for (const each of [shop, other]) await call(db, each);
     await join(db.pool, shop);
@@ -30,14 +30,14 @@ describe('Joining', () => {
     await join(db.pool, shop);
   });
 
-  it('is nobody’s business who only sends, under whatever name', async ({ db, a, b }) => {
+  it('a sender under another name does not keep a service from joining', async ({ db, a, b }) => {
     const [shop, sender] = [register(a, 'shop'), register(b, 'web')];
     for (const each of [sender, shop]) await call(db, each);
     await join(db.pool, shop);
     await call(db, sender);
   });
 
-  it('is allowed after a rename, when the old instances are gone or not heard of any more', async ({
+  it('a renamed service may join once the instances of its old name are gone or stale', async ({
     db,
     a,
     b,
@@ -55,7 +55,12 @@ describe('Joining', () => {
     await join(db.pool, renamed);
   });
 
-  it('outlasts a stall for which the instance was removed, if it listens', async ({ db, a, b, c }) => {
+  it('an instance that listens has joined again after its removal as stale and its next call', async ({
+    db,
+    a,
+    b,
+    c,
+  }) => {
     const [shop, sender, other] = [register(a, 'shop'), register(b, 'web'), register(c, 'billing')];
     await call(db, shop);
     await join(db.pool, shop);
@@ -76,7 +81,7 @@ describe('Joining', () => {
     await expect(join(db.pool, other)).rejects.toMatchObject(taken);
   });
 
-  it('ends with a goodbye, also for one that is heard of again', async ({ db, a, b }) => {
+  it('a deregistered instance keeps no other service out, even if it calls again', async ({ db, a, b }) => {
     const [shop, other] = [register(a, 'shop'), register(b, 'billing')];
     await call(db, shop);
     await join(db.pool, shop);
@@ -86,7 +91,7 @@ describe('Joining', () => {
     await join(db.pool, other);
   });
 
-  it('of two at once lets the first one in', async ({ db, a, b }) => {
+  it('the first of two services that join at once is let in, the second refused', async ({ db, a, b }) => {
     const [shop, other] = [register(a, 'shop'), register(b, 'billing')];
     for (const each of [shop, other]) await call(db, each);
     const [first, second] = [await openSession(db), await openSession(db)];
@@ -98,7 +103,7 @@ describe('Joining', () => {
     await refused;
   });
 
-  it('needs an instance that is registered', async ({ db, a }) => {
+  it('an instance that is not registered cannot join', async ({ db, a }) => {
     const unknown = register(a, 'shop');
     await expect(join(db.pool, unknown)).rejects.toMatchObject({ code: 'WB001', column: 'p_instance_id' });
     await expect(db.pool.query('select wh_join_service(null)')).rejects.toMatchObject({ code: 'WB001' });

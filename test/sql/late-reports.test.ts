@@ -5,7 +5,7 @@ import { expireLeases, ids, inbox, it, lanes, message, outbox, Status } from '..
 
 const handled = Status.ReceptorProcessed | Status.PerspectiveProcessed;
 
-describe('What a handler sends with the report on its message', () => {
+describe('Messages that a handler sends with its report', () => {
   const sends = (item: { message_id: string }, ...sent: { message_id: string }[]) =>
     outbox.stores(...sent.map((each) => ({ ...message(), ...each, only_with: item.message_id })));
 
@@ -13,20 +13,23 @@ describe('What a handler sends with the report on its message', () => {
     ['a completion', (item: { message_id: string }) => inbox.completes([item], handled)],
     ['a renewal', (item: { message_id: string }) => inbox.renews([item])],
     ['a failure', (item: { message_id: string }) => inbox.fails([item])],
-  ] as const)('is stored with %s that is accepted', async ([, report], { db, a }) => {
-    const [item] = await a.call(inbox.stores(message()));
-    if (item === undefined) throw new Error('an item');
-    const sent = message();
-    expect(await a.call(report(item), sends(item, sent), noRoom)).toEqual([]);
-    expect(ids(await outbox.rows(db))).toEqual(ids([sent]));
-  });
+  ] as const)(
+    'a message sent with %s is stored when the report is accepted',
+    async ([, report], { db, a }) => {
+      const [item] = await a.call(inbox.stores(message()));
+      if (item === undefined) throw new Error('an item');
+      const sent = message();
+      expect(await a.call(report(item), sends(item, sent), noRoom)).toEqual([]);
+      expect(ids(await outbox.rows(db))).toEqual(ids([sent]));
+    },
+  );
 
   it.for([
     ['a completion', (item: { message_id: string }) => inbox.completes([item], handled)],
     ['a renewal', (item: { message_id: string }) => inbox.renews([item])],
     ['a failure', (item: { message_id: string }) => inbox.fails([item])],
   ] as const)(
-    'is not stored with %s that is refused, as another one has the message now',
+    'a message sent with %s is not stored when another instance has taken over',
     async ([, report], { db, a, b }) => {
       const [item] = await a.call(inbox.stores(message()));
       if (item === undefined) throw new Error('an item');
@@ -39,11 +42,7 @@ describe('What a handler sends with the report on its message', () => {
     },
   );
 
-  it('is not recorded as done by its receptor either, so that its successor runs it', async ({
-    db,
-    a,
-    b,
-  }) => {
+  it('a late completion does not record its receptor as done', async ({ db, a, b }) => {
     const [item] = await a.call(inbox.stores(message()));
     if (item === undefined) throw new Error('an item');
     await expireLeases(db, a);
@@ -59,7 +58,7 @@ describe('What a handler sends with the report on its message', () => {
     ]);
   });
 
-  it('is refused when the call does not report on that message', async ({ a }) => {
+  it('a message with only_with is refused when the call does not report on that message', async ({ a }) => {
     const [item] = await a.call(inbox.stores(message()));
     if (item === undefined) throw new Error('an item');
     const call = a.call(outbox.stores(message()), sends(item, message()), noRoom);
@@ -67,20 +66,17 @@ describe('What a handler sends with the report on its message', () => {
   });
 });
 
-describe.each(lanes)('In the %s, a failure that names its attempt', (lane) => {
+describe.each(lanes)('Failures that name their attempt in the %s', (lane) => {
   const failsAt = (items: { message_id: string }[], attempt: number, more = {}) =>
     lane.fails(items, { retry_after_seconds: -1, attempt, ...more });
 
-  it('is counted', async ({ a }) => {
+  it('a failure that names its attempt is counted', async ({ a }) => {
     const items = await a.call(lane.stores(message()));
     expect(await a.call(failsAt(items, 1), noRoom)).toEqual([]);
     expect((await a.call())[0]?.attempts).toBe(1);
   });
 
-  it('is counted once, though it is reported again while the next attempt is leased to the same instance', async ({
-    db,
-    a,
-  }) => {
+  it('a failure reported again while the next attempt is leased is counted once', async ({ db, a }) => {
     const items = await a.call(lane.stores(message()));
     await a.call(failsAt(items, 1), noRoom);
     for (let lostAnswers = 0; lostAnswers < 3; lostAnswers++) {
@@ -91,7 +87,7 @@ describe.each(lanes)('In the %s, a failure that names its attempt', (lane) => {
     expect((await lane.rows(db))[0]?.attempts).toBe(1);
   });
 
-  it('does not give up the next attempt', async ({ db, a }) => {
+  it('a late failure of an earlier attempt does not make the message a dead letter', async ({ db, a }) => {
     const items = await a.call(lane.stores(message()));
     await a.call(failsAt(items, 1), noRoom);
     await a.call();
@@ -99,7 +95,7 @@ describe.each(lanes)('In the %s, a failure that names its attempt', (lane) => {
     expect(await lane.rows(db)).toHaveLength(1);
   });
 
-  it.for([0, -1, 1.5, 'one'])('is refused when the attempt is %s', async (attempt, { a }) => {
+  it.for([0, -1, 1.5, 'one'])('a failure is refused when its attempt is %s', async (attempt, { a }) => {
     const items = await a.call(lane.stores(message()));
     const call = a.call(failsAt(items, attempt as number));
     await expect(call).rejects.toMatchObject({

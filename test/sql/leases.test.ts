@@ -1,25 +1,25 @@
 import { describe, expect } from 'vitest';
 import { expireLeases, Flags, ids, it, lanes, message, stream, streams } from '../support/work.js';
 
-describe.each(lanes)('A lease in the %s', (lane) => {
-  it('keeps the work from every other instance', async ({ a, b, c }) => {
+describe.each(lanes)('Leases in the %s', (lane) => {
+  it('a lease keeps the work from every other instance', async ({ a, b, c }) => {
     await a.call(lane.stores(...streams(5)));
     expect(await b.call({ p_takeover_seconds: 0 })).toEqual([]);
     expect(await c.call({ p_takeover_seconds: 0 })).toEqual([]);
   });
 
-  it('keeps the work from an instance that joins, also in partitions that it now owns', async ({ a, b }) => {
+  it('a lease keeps the work from an instance that joins, also in its own partitions', async ({ a, b }) => {
     const work = await a.call(lane.stores(...streams(30)));
     expect(work.some(({ partition_number }) => partition_number % 2 === 1)).toBe(true);
     expect(await b.call()).toEqual([]);
   });
 
-  it('is not handed out again to its holder', async ({ a }) => {
+  it('leased work is not handed out again to its holder', async ({ a }) => {
     await a.call(lane.stores(...streams(5)));
     expect(await a.call()).toEqual([]);
   });
 
-  it('is as long as the caller says, by the clock of the database', async ({ db, a }) => {
+  it('a lease lasts as long as the caller says, by the clock of the database', async ({ db, a }) => {
     const {
       rows: [{ before }],
     } = await db.pool.query('select clock_timestamp() as before');
@@ -32,12 +32,12 @@ describe.each(lanes)('A lease in the %s', (lane) => {
     expect(expiry).toBeLessThanOrEqual(after.getTime() + 7000);
   });
 
-  it('of five minutes is the default', async ({ a }) => {
+  it('the default lease lasts five minutes', async ({ a }) => {
     const [item] = await a.call(lane.stores(message()));
     expect(Math.abs((item?.lease_expiry.getTime() ?? 0) - Date.now() - 300_000)).toBeLessThan(60_000);
   });
 
-  it('that has run out gives the work of a crashed instance to any other, marked as orphaned', async ({
+  it('the work of a crashed instance goes to another when the lease ends, marked as orphaned', async ({
     db,
     a,
     b,
@@ -51,10 +51,7 @@ describe.each(lanes)('A lease in the %s', (lane) => {
     expect(work.map(({ attempts }) => attempts)).toEqual([0, 0, 0]);
   });
 
-  it('that has run out gives the work back to the instance itself when it is free again first', async ({
-    db,
-    a,
-  }) => {
+  it('an instance gets its own work back when its lease has ended, marked as orphaned', async ({ db, a }) => {
     const messages = stream(2);
     await a.call(lane.stores(...messages));
     await expireLeases(db, a);
@@ -63,7 +60,7 @@ describe.each(lanes)('A lease in the %s', (lane) => {
     expect(work[0]?.flags).toBe(Flags.Orphaned);
   });
 
-  it('that has run out is written as the new holder’s', async ({ db, a, b }) => {
+  it('a takeover writes the new holder and lease to every message of the stream', async ({ db, a, b }) => {
     await a.call(lane.stores(...stream(2)));
     await expireLeases(db, a);
     const [first] = await b.call();
@@ -73,14 +70,14 @@ describe.each(lanes)('A lease in the %s', (lane) => {
     ]);
   });
 
-  it('that has run out and was taken by nobody still lets its holder report', async ({ db, a }) => {
+  it('a holder whose lease has ended may still report while nobody has taken over', async ({ db, a }) => {
     const work = await a.call(lane.stores(...stream(2)));
     await expireLeases(db, a);
     expect(await a.call(lane.completes(work))).toEqual([]);
     expect(await lane.rows(db)).toEqual([]);
   });
 
-  it('ends for the whole stream when another takes it over, also for what it had no room for', async ({
+  it('a takeover ends the lease of the whole stream, also of messages beyond the room', async ({
     db,
     a,
     b,
@@ -95,8 +92,8 @@ describe.each(lanes)('A lease in the %s', (lane) => {
   });
 });
 
-describe.each(lanes)('A renewal in the %s', (lane) => {
-  it('extends the lease of the message and of its stream', async ({ db, a }) => {
+describe.each(lanes)('Renewals in the %s', (lane) => {
+  it('a renewal extends the lease of the message and of its stream', async ({ db, a }) => {
     const work = await a.call(lane.stores(...stream(2)), { p_lease_seconds: 10 });
     expect(await a.call(lane.renews(work), { p_lease_seconds: 100 })).toEqual([]);
     const { rows } = await db.pool.query(
@@ -107,27 +104,34 @@ describe.each(lanes)('A renewal in the %s', (lane) => {
     expect(rows).toEqual([{ renewed: true }, { renewed: true }, { renewed: true }]);
   });
 
-  it('never shortens a lease', async ({ db, a }) => {
+  it('a renewal never shortens a lease', async ({ db, a }) => {
     const [item] = await a.call(lane.stores(message()), { p_lease_seconds: 100 });
     await a.call(lane.renews([item ?? message()]), { p_lease_seconds: 10 });
     expect(await lane.rows(db)).toMatchObject([{ lease_expiry: item?.lease_expiry }]);
   });
 
-  it('in time keeps the work from others after the first lease would have ended', async ({ db, a, b }) => {
+  it('a renewal before any takeover keeps the work from others though the lease had ended', async ({
+    db,
+    a,
+    b,
+  }) => {
     const work = await a.call(lane.stores(...stream(2)));
     await expireLeases(db, a);
     await a.call(lane.renews(work), lane.room(0));
     expect(await b.call()).toEqual([]);
   });
 
-  it('of one message of a stream keeps the others of the stream from being taken', async ({ db, a, b }) => {
+  it('a renewal of one message keeps the others of its stream from being taken', async ({ db, a, b }) => {
     const work = await a.call(lane.stores(...stream(2)));
     await expireLeases(db, a);
     await a.call(lane.renews(work.slice(1)), lane.room(0));
     expect(await b.call()).toEqual([]);
   });
 
-  it('of the rest does not strand a message that the holder forgot', async ({ db, a }) => {
+  it('a message that its holder forgot to renew is handed out when the rest is completed', async ({
+    db,
+    a,
+  }) => {
     const [first, second] = stream(2);
     if (!first || !second) throw new Error('two messages');
     await a.call(lane.stores(first, second));
@@ -137,7 +141,7 @@ describe.each(lanes)('A renewal in the %s', (lane) => {
     expect(ids(rest)).toEqual([first.message_id]);
   });
 
-  it('given twice counts once', async ({ a }) => {
+  it('a renewal may name the same message twice', async ({ a }) => {
     const work = await a.call(lane.stores(message()));
     expect(await a.call(lane.renews([...work, ...work]))).toEqual([]);
   });

@@ -4,24 +4,24 @@ import { expireLeases, ids, inbox, it, lanes, outbox, streams, type WorkRow } fr
 const partitions = (work: WorkRow[]) => new Set(work.map(({ partition_number }) => partition_number)).size;
 const cap = (count: number) => ({ p_max_partitions_per_instance: count });
 
-describe.each(lanes)('A cap on partitions, in the %s,', (lane) => {
-  it('limits in how many an instance leases what it stores', async ({ a }) => {
+describe.each(lanes)('A cap on partitions in the %s', (lane) => {
+  it('a cap limits in how many partitions an instance leases what it stores', async ({ a }) => {
     const work = await a.call(lane.stores(...streams(30)), cap(3));
     expect(partitions(work)).toBe(3);
   });
 
-  it('limits in how many it leases what was waiting', async ({ db, a }) => {
+  it('a cap limits in how many partitions an instance leases waiting work', async ({ db, a }) => {
     await lane.insertPlain(db.pool, ...streams(30));
     expect(partitions(await a.call(cap(3)))).toBe(3);
   });
 
-  it('limits in how many it leases what was orphaned', async ({ db, a, b }) => {
+  it('a cap limits in how many partitions an instance leases orphaned work', async ({ db, a, b }) => {
     await a.call(lane.stores(...streams(30)));
     await expireLeases(db, a);
     expect(partitions(await b.call(cap(3)))).toBe(3);
   });
 
-  it('counts what the instance holds from earlier calls', async ({ db, a }) => {
+  it('a cap on partitions counts what the instance holds from earlier calls', async ({ db, a }) => {
     const first = await a.call(lane.stores(...streams(2)), cap(3));
     await lane.insertPlain(db.pool, ...streams(30));
     const second = await a.call(cap(3));
@@ -30,7 +30,7 @@ describe.each(lanes)('A cap on partitions, in the %s,', (lane) => {
     expect(await a.call(cap(3))).toEqual([]);
   });
 
-  it('lets more streams of a held partition in', async ({ a }) => {
+  it('a cap on partitions lets in more streams of a held partition', async ({ a }) => {
     const few = a.with({ p_partition_count: 4 });
     await few.call(lane.stores(...streams(100)), lane.room(0));
     const first = await few.call(lane.room(1), cap(1));
@@ -40,20 +40,20 @@ describe.each(lanes)('A cap on partitions, in the %s,', (lane) => {
     expect(partitions([...first, ...second])).toBe(1);
   });
 
-  it('counts no lease that has run out', async ({ db, a }) => {
+  it('a cap on partitions does not count leases that have ended', async ({ db, a }) => {
     const first = await a.call(lane.stores(...streams(3)), cap(3));
     await expireLeases(db, a);
     expect(ids(await a.call(cap(3))).sort()).toEqual(ids(first).sort());
   });
 
-  it('leaves the rest to other instances', async ({ a, b }) => {
+  it('a cap on partitions leaves the rest of the work to other instances', async ({ a, b }) => {
     const messages = streams(10);
     const first = await a.call(lane.stores(...messages), cap(3));
     const second = await b.call({ p_takeover_seconds: 0 });
     expect(ids([...first, ...second]).sort()).toEqual(ids(messages).sort());
   });
 
-  it('makes no partition unreachable for an instance on its own', async ({ a }) => {
+  it('a cap on partitions makes no partition unreachable for a single instance', async ({ a }) => {
     const messages = streams(20);
     const seen: string[] = [];
     let work = await a.call(lane.stores(...messages), cap(1));
@@ -67,13 +67,13 @@ describe.each(lanes)('A cap on partitions, in the %s,', (lane) => {
 });
 
 describe('A cap on partitions', () => {
-  it('holds over both lanes together', async ({ a }) => {
+  it('a cap on partitions holds over both lanes together for stored messages', async ({ a }) => {
     const work = await a.call(outbox.stores(...streams(20)), inbox.stores(...streams(20)), cap(4));
     expect(partitions(work)).toBe(4);
     expect(await a.call(cap(4))).toEqual([]);
   });
 
-  it('holds over both lanes together for what was waiting', async ({ db, a }) => {
+  it('a cap on partitions holds over both lanes together for waiting messages', async ({ db, a }) => {
     await outbox.insertPlain(db.pool, ...streams(20));
     await inbox.insertPlain(db.pool, ...streams(20));
     const first = await a.call(cap(4));

@@ -22,39 +22,42 @@ const assignments = async (db: TestDatabase) =>
   ).rows;
 
 describe('The view wh_partition_assignments', () => {
-  it.for([1, 2, 3, 4, 5])('gives every partition to exactly one of %i instances', async (count, { db }) => {
-    const all = Array.from({ length: count }, (_, i) => instance(db, String(i + 1)));
-    for (const each of all) await each.call();
-    const { rows } = await db.pool.query(
-      `select count(*)::int, min(partition_number), max(partition_number),
+  it.for([1, 2, 3, 4, 5])(
+    'wh_partition_assignments gives every partition to exactly one of %i instances',
+    async (count, { db }) => {
+      const all = Array.from({ length: count }, (_, i) => instance(db, String(i + 1)));
+      for (const each of all) await each.call();
+      const { rows } = await db.pool.query(
+        `select count(*)::int, min(partition_number), max(partition_number),
               count(distinct partition_number)::int as different from wh_partition_assignments`,
-    );
-    expect(rows).toEqual([{ count: 10_000, min: 0, max: 9999, different: 10_000 }]);
-    const shares = await assignments(db);
-    expect(shares.map(({ instance_id }) => instance_id)).toEqual(all.map(({ id }) => id));
-    for (const { partitions } of shares) {
-      expect(Math.abs(partitions - 10_000 / count)).toBeLessThan(1);
-    }
-  });
+      );
+      expect(rows).toEqual([{ count: 10_000, min: 0, max: 9999, different: 10_000 }]);
+      const shares = await assignments(db);
+      expect(shares.map(({ instance_id }) => instance_id)).toEqual(all.map(({ id }) => id));
+      for (const { partitions } of shares) {
+        expect(Math.abs(partitions - 10_000 / count)).toBeLessThan(1);
+      }
+    },
+  );
 
-  it('is empty when nobody is there', async ({ db }) => {
+  it('wh_partition_assignments is empty without instances', async ({ db }) => {
     expect(await assignments(db)).toEqual([]);
   });
 
-  it('gives nothing to an instance that is stale', async ({ db, a, b }) => {
+  it('wh_partition_assignments gives nothing to a stale instance', async ({ db, a, b }) => {
     await a.call();
     await b.call();
     await silence(db, a, 601);
     expect(await assignments(db)).toMatchObject([{ instance_id: b.id, partitions: 10_000 }]);
   });
 
-  it('follows the partition count that instances use', async ({ db, a, b }) => {
+  it('wh_partition_assignments follows the partition count that the instances use', async ({ db, a, b }) => {
     await a.call({ p_partition_count: 7 });
     await b.call({ p_partition_count: 7 });
     expect(await assignments(db)).toMatchObject([{ partitions: 4 }, { partitions: 3 }]);
   });
 
-  it('shows the heartbeat of the owner', async ({ db, a }) => {
+  it('wh_partition_assignments shows the heartbeat of the owner', async ({ db, a }) => {
     await a.call();
     const { rows } = await db.pool.query(
       `select last_heartbeat = last_heartbeat_at as same from wh_partition_assignments p
@@ -65,7 +68,7 @@ describe('The view wh_partition_assignments', () => {
 });
 
 describe.each(lanes)('Unleased work of the %s', (lane) => {
-  it('is shared by all active instances, each its own partitions', async ({ db, a, b, c }) => {
+  it('active instances share unleased work, each in its own partitions', async ({ db, a, b, c }) => {
     const all = [a, b, c].map((each) => each.with({ p_takeover_seconds: 3600 }));
     for (const each of all) await each.call();
     const messages = streams(60);
@@ -80,7 +83,7 @@ describe.each(lanes)('Unleased work of the %s', (lane) => {
     expect(taken.sort()).toEqual(ids(messages).sort());
   });
 
-  it('follows ownership at once when an instance joins', async ({ db, a, b }) => {
+  it('an instance that joins gets the unleased work of its partitions at once', async ({ db, a, b }) => {
     await a.call();
     await lane.insertPlain(db.pool, ...streams(40));
     await a.call(lane.room(1));
@@ -89,7 +92,11 @@ describe.each(lanes)('Unleased work of the %s', (lane) => {
     expect(work.every(({ partition_number }) => partition_number % 2 === 1)).toBe(true);
   });
 
-  it('is not given to another instance while its owner is active', async ({ db, a, b }) => {
+  it('unleased work is not handed to another instance while the owner of its partition is active', async ({
+    db,
+    a,
+    b,
+  }) => {
     await a.call();
     await b.call();
     const mine = message({ stream_id: await streamOwnedBy(db, a) });
@@ -99,7 +106,7 @@ describe.each(lanes)('Unleased work of the %s', (lane) => {
     expect(ids(await a.call())).toEqual([mine.message_id]);
   });
 
-  it('of a stale owner is given to another instance', async ({ db, a, b }) => {
+  it('unleased work in the partition of a stale instance goes to another', async ({ db, a, b }) => {
     await a.call();
     await b.call();
     const mine = message({ stream_id: await streamOwnedBy(db, a) });
@@ -109,17 +116,16 @@ describe.each(lanes)('Unleased work of the %s', (lane) => {
     expect(ids(await b.call())).toEqual([mine.message_id]);
   });
 
-  it('in a partition that nobody owned goes to the first instance that comes', async ({ db, a }) => {
+  it('unleased work of a partition without an owner goes to the first instance that calls', async ({
+    db,
+    a,
+  }) => {
     const early = message({ stream_id: crypto.randomUUID() });
     await lane.insertPlain(db.pool, early);
     expect(ids(await a.call())).toEqual([early.message_id]);
   });
 
-  it('may be taken by anybody when it has waited longer than the grace period, and not before', async ({
-    db,
-    a,
-    b,
-  }) => {
+  it('any instance may take unleased work after the grace period, and not before', async ({ db, a, b }) => {
     await a.call();
     await b.call();
     const mine = message({ stream_id: await streamOwnedBy(db, a) });
@@ -132,7 +138,7 @@ describe.each(lanes)('Unleased work of the %s', (lane) => {
     expect(ids(await patient.call())).toEqual([mine.message_id]);
   });
 
-  it('has a grace period of five seconds by default', async ({ db, a, b }) => {
+  it('the default grace period before a takeover is five seconds', async ({ db, a, b }) => {
     await a.call();
     await b.call();
     const mine = message({ stream_id: await streamOwnedBy(db, a) });
@@ -142,7 +148,7 @@ describe.each(lanes)('Unleased work of the %s', (lane) => {
     expect(ids(await b.call())).toEqual([mine.message_id]);
   });
 
-  it('may be taken by anybody at once with a grace period of zero', async ({ db, a, b }) => {
+  it('any instance may take unleased work at once with a grace period of zero', async ({ db, a, b }) => {
     await a.call();
     await b.call();
     const mine = message({ stream_id: await streamOwnedBy(db, a) });
@@ -150,7 +156,7 @@ describe.each(lanes)('Unleased work of the %s', (lane) => {
     expect(ids(await b.call({ p_takeover_seconds: 0 }))).toEqual([mine.message_id]);
   });
 
-  it('has a grace period in fractions of a second', async ({ db, a, b }) => {
+  it('the grace period before a takeover may be a fraction of a second', async ({ db, a, b }) => {
     await a.call();
     await b.call();
     const mine = message({ stream_id: await streamOwnedBy(db, a) });
@@ -160,7 +166,7 @@ describe.each(lanes)('Unleased work of the %s', (lane) => {
     expect(ids(await b.call({ p_takeover_seconds: 0.5 }))).toEqual([mine.message_id]);
   });
 
-  it('that was taken over is held like any other', async ({ db, a, b }) => {
+  it('a stream that was taken over is kept from the owner of its partition', async ({ db, a, b }) => {
     await a.call();
     await b.call();
     const stream_id = await streamOwnedBy(db, a);
@@ -171,32 +177,27 @@ describe.each(lanes)('Unleased work of the %s', (lane) => {
   });
 });
 
-describe('The partition of a message', () => {
-  it('lies within the count that the caller gives and is the same for its whole stream', async ({
-    db,
-    a,
-  }) => {
-    const stream_id = crypto.randomUUID();
-    const few = a.with({ p_partition_count: 3 });
-    const stored = await few.call(
-      outbox.stores(message({ stream_id }), message({ stream_id }), ...streams(20)),
-    );
-    const partitions = stored.map(({ partition_number }) => partition_number);
-    expect(partitions[0]).toBe(partitions[1]);
-    expect([...new Set(partitions)].sort()).toEqual([0, 1, 2]);
-    expect((await outbox.rows(db)).map((row) => row.partition_number)).toEqual(partitions);
-  });
+it('a stream has one partition, within the partition count that the caller gives', async ({ db, a }) => {
+  const stream_id = crypto.randomUUID();
+  const few = a.with({ p_partition_count: 3 });
+  const stored = await few.call(
+    outbox.stores(message({ stream_id }), message({ stream_id }), ...streams(20)),
+  );
+  const partitions = stored.map(({ partition_number }) => partition_number);
+  expect(partitions[0]).toBe(partitions[1]);
+  expect([...new Set(partitions)].sort()).toEqual([0, 1, 2]);
+  expect((await outbox.rows(db)).map((row) => row.partition_number)).toEqual(partitions);
 });
 
-describe.each(lanes)('An instance that has never asked for work, in the %s,', (lane) => {
-  it('owns no partition, so that what it sends does not wait for it', async ({ a, b }) => {
+describe.each(lanes)('Instances that have never asked for work in the %s', (lane) => {
+  it('an instance that has never asked for work owns no partition', async ({ a, b }) => {
     await b.call();
     const sent = streams(40);
     await a.call(lane.stores(...sent), lane.room(0));
     expect(ids(await b.call(lane.room(100))).sort()).toEqual(ids(sent).sort());
   });
 
-  it('owns its share from its first call with room on', async ({ a, b }) => {
+  it('an instance owns its share of partitions from its first call with room on', async ({ a, b }) => {
     await b.call();
     await a.call(lane.room(0));
     await a.call(lane.room(1));
@@ -206,10 +207,10 @@ describe.each(lanes)('An instance that has never asked for work, in the %s,', (l
   });
 });
 
-describe.each(lanes)('An instance that could begin streams of the %s at once', (lane) => {
+describe.each(lanes)('Instances with spare places in the %s', (lane) => {
   const spare = (streams: number) => ({ [`p_spare_${lane.source}_streams`]: streams });
 
-  it('takes as many of others as it could begin, the longest wait first, and beyond that its own', async ({
+  it('an instance claims as many streams as it has spare places, whoever owns them, then its own', async ({
     db,
     a,
     b,
@@ -233,7 +234,7 @@ describe.each(lanes)('An instance that could begin streams of the %s at once', (
     expect(ids(await a.call(spare(5)))).toHaveLength(1);
   });
 
-  it('takes no more than it has room for', async ({ db, a, b }) => {
+  it('an instance with spare places takes no more than it has room for', async ({ db, a, b }) => {
     await a.call();
     await b.call();
     await lane.insertPlain(db.pool, ...streams(6));

@@ -1,8 +1,8 @@
 import { describe, expect } from 'vitest';
 import { Flags, ids, it, lanes, message, Status, stream, streamOwnedBy, streams } from '../support/work.js';
 
-describe.each(lanes)('A plain insert into the %s', (lane) => {
-  it('of five columns is a complete way to send', async ({ db, a }) => {
+describe.each(lanes)('Plain inserts into the %s', (lane) => {
+  it('a plain insert of five columns sends a message', async ({ db, a }) => {
     const [plain] = stream(1);
     if (!plain) throw new Error('one message');
     await lane.insertPlain(db.pool, plain);
@@ -27,7 +27,7 @@ describe.each(lanes)('A plain insert into the %s', (lane) => {
   });
 
   it.for(['read committed', 'repeatable read', 'serializable'])(
-    'in a %s transaction is delivered after its commit, and not before',
+    'a plain insert in a %s transaction is delivered after its commit, and not before',
     async (level, { db, a }) => {
       const client = await db.connect();
       const plain = message({ stream_id: crypto.randomUUID() });
@@ -40,7 +40,7 @@ describe.each(lanes)('A plain insert into the %s', (lane) => {
     },
   );
 
-  it('that is rolled back is never seen', async ({ db, a }) => {
+  it('a plain insert that is rolled back is never handed out', async ({ db, a }) => {
     const client = await db.connect();
     await client.query('begin');
     await lane.insertPlain(client, ...streams(2));
@@ -48,7 +48,10 @@ describe.each(lanes)('A plain insert into the %s', (lane) => {
     expect(await a.call()).toEqual([]);
   });
 
-  it('by simple queries, many rows in one statement, comes in the order of the rows', async ({ db, a }) => {
+  it('plain inserts of many rows in one statement are handed out in the order of the rows', async ({
+    db,
+    a,
+  }) => {
     const messages = stream(5);
     const values = messages.map(
       ({ message_id, stream_id }) => `('${message_id}', 'orders', 'shop.OrderPlaced', '{}', '${stream_id}')`,
@@ -59,7 +62,7 @@ describe.each(lanes)('A plain insert into the %s', (lane) => {
     expect(ids(await a.call())).toEqual(ids(messages));
   });
 
-  it('keeps its place among messages stored through the function', async ({ db, a }) => {
+  it('plain inserts keep their place among messages stored through the function', async ({ db, a }) => {
     const messages = stream(6);
     const [stored, ...rest] = messages;
     const held = await a.call(lane.stores(stored ?? message()));
@@ -70,7 +73,7 @@ describe.each(lanes)('A plain insert into the %s', (lane) => {
     expect(ids(await a.call(lane.completes(held)))).toEqual(ids(rest));
   });
 
-  it('is not overtaken by a later message stored through the function with room', async ({ db, a }) => {
+  it('a plain insert is not overtaken by a later message that is stored with room', async ({ db, a }) => {
     const [plain, stored] = stream(2);
     if (!plain || !stored) throw new Error('two messages');
     await lane.insertPlain(db.pool, plain);
@@ -78,7 +81,7 @@ describe.each(lanes)('A plain insert into the %s', (lane) => {
     expect(ids(work)).toEqual(ids([plain, stored]));
   });
 
-  it('is not overtaken when many wait to be admitted', async ({ db, a }) => {
+  it('a plain insert is not overtaken when many wait to be admitted', async ({ db, a }) => {
     const [plain, stored] = stream(2);
     if (!plain || !stored) throw new Error('two messages');
     await db.pool.query(
@@ -95,7 +98,11 @@ describe.each(lanes)('A plain insert into the %s', (lane) => {
     expect(seen.indexOf(plain.message_id)).toBeLessThan(seen.indexOf(stored.message_id));
   });
 
-  it('into a stream that another instance holds waits for it', async ({ db, a, b }) => {
+  it('a plain insert into a stream that another instance holds waits for its holder', async ({
+    db,
+    a,
+    b,
+  }) => {
     const [stored, plain] = stream(2);
     if (!plain || !stored) throw new Error('two messages');
     const held = await a.call(lane.stores(stored));
@@ -105,7 +112,7 @@ describe.each(lanes)('A plain insert into the %s', (lane) => {
     expect(ids(await b.call({ p_takeover_seconds: 0 }))).toEqual([plain.message_id]);
   });
 
-  it('is admitted by any instance and handed to its owner', async ({ db, a, b }) => {
+  it('any instance admits a plain insert, and the owner of its partition gets it', async ({ db, a, b }) => {
     await a.call();
     await b.call();
     const plain = message({ stream_id: await streamOwnedBy(db, a) });
@@ -116,8 +123,11 @@ describe.each(lanes)('A plain insert into the %s', (lane) => {
   });
 });
 
-describe.each(lanes)('A late commit of a plain insert into the %s', (lane) => {
-  it('is delivered although later messages of its stream are done', async ({ db, a }) => {
+describe.each(lanes)('Late commits of plain inserts into the %s', (lane) => {
+  it('a plain insert that commits late is delivered though later messages of its stream are done', async ({
+    db,
+    a,
+  }) => {
     const [early, late] = stream(2);
     if (!early || !late) throw new Error('two messages');
     const client = await db.connect();
@@ -129,7 +139,7 @@ describe.each(lanes)('A late commit of a plain insert into the %s', (lane) => {
     expect(ids(await a.call())).toEqual([early.message_id]);
   });
 
-  it('comes first when the later message is still waiting', async ({ db, a }) => {
+  it('a plain insert that commits late comes before a later message that still waits', async ({ db, a }) => {
     const [early, late] = stream(2);
     if (!early || !late) throw new Error('two messages');
     const client = await db.connect();
@@ -144,7 +154,10 @@ describe.each(lanes)('A late commit of a plain insert into the %s', (lane) => {
     expect(ids(seen)).toEqual(ids([early, late]));
   });
 
-  it('is delivered although the floors of the searches have moved since', async ({ db, a }) => {
+  it('a plain insert that commits late is delivered after traffic that moves the floors', async ({
+    db,
+    a,
+  }) => {
     const client = await db.connect();
     const early = message({ stream_id: crypto.randomUUID() });
     await client.query('begin');

@@ -11,37 +11,37 @@ const checkpoints = async (db: TestDatabase) =>
     )
   ).rows;
 
-describe('A receptor’s report', () => {
+describe('Reports of receptors', () => {
   const report = { event_id: crypto.randomUUID(), receptor_name: 'mailer', status: 8 };
 
-  it('of success makes a row with its status and time', async ({ db, a }) => {
+  it('a success of a receptor makes a row with its status and time', async ({ db, a }) => {
     await a.call({ p_receptor_completions: [report] });
     expect(await receptors(db)).toEqual([
       { ...report, attempts: 0, error: null, started_at: expect.any(Date), processed_at: expect.any(Date) },
     ]);
   });
 
-  it('of failure counts an attempt and keeps the error', async ({ db, a }) => {
+  it('a failure of a receptor counts an attempt and keeps the error', async ({ db, a }) => {
     await a.call({ p_receptor_failures: [{ ...report, status: 0, error: 'no mail' }] });
     expect(await receptors(db)).toMatchObject([
       { status: Status.Failed, attempts: 1, error: 'no mail', processed_at: null },
     ]);
   });
 
-  it('of failure counts every attempt', async ({ db, a }) => {
+  it('every failure of a receptor counts as an attempt', async ({ db, a }) => {
     for (const error of ['first', 'second', 'third']) {
       await a.call({ p_receptor_failures: [{ ...report, error }] });
     }
     expect(await receptors(db)).toMatchObject([{ attempts: 3, error: 'third' }]);
   });
 
-  it('adds its bits to those that were there', async ({ db, a }) => {
+  it('a report of a receptor adds its status bits to those that were there', async ({ db, a }) => {
     await a.call({ p_receptor_completions: [{ ...report, status: 8 }] });
     await a.call({ p_receptor_completions: [{ ...report, status: 16 }] });
     expect(await receptors(db)).toMatchObject([{ status: 8 | 16 }]);
   });
 
-  it('of success after a failure clears the failure but not the count', async ({ db, a }) => {
+  it('a success of a receptor clears its failure but not its attempts', async ({ db, a }) => {
     await a.call({ p_receptor_failures: [{ ...report, error: 'no mail' }] });
     await a.call({ p_receptor_completions: [report] });
     expect(await receptors(db)).toMatchObject([
@@ -49,7 +49,7 @@ describe('A receptor’s report', () => {
     ]);
   });
 
-  it('is kept per event and receptor', async ({ db, a }) => {
+  it('reports of receptors are kept per event and receptor', async ({ db, a }) => {
     await a.call({
       p_receptor_completions: [report, { ...report, receptor_name: 'printer' }],
       p_receptor_failures: [{ ...report, event_id: crypto.randomUUID(), error: 'x' }],
@@ -58,7 +58,7 @@ describe('A receptor’s report', () => {
   });
 });
 
-describe('A perspective’s report', () => {
+describe('Reports of perspectives', () => {
   async function appended(a: Instance, count: number) {
     const events = stream(count, { is_event: true });
     await a.call(outbox.stores(...events));
@@ -71,7 +71,7 @@ describe('A perspective’s report', () => {
     return { events, at };
   }
 
-  it('of success notes the event and its version', async ({ db, a }) => {
+  it('a success of a perspective notes the event and its version', async ({ db, a }) => {
     const { at } = await appended(a, 3);
     await a.call({ p_perspective_completions: [at(2)] });
     expect(await checkpoints(db)).toEqual([
@@ -79,14 +79,14 @@ describe('A perspective’s report', () => {
     ]);
   });
 
-  it('moves the checkpoint forward', async ({ db, a }) => {
+  it('a report of a perspective moves its checkpoint forward', async ({ db, a }) => {
     const { at } = await appended(a, 3);
     await a.call({ p_perspective_completions: [at(1)] });
     await a.call({ p_perspective_completions: [at(3)] });
     expect(await checkpoints(db)).toMatchObject([{ last_event_id: at(3).last_event_id, last_version: 3 }]);
   });
 
-  it('never moves it backwards', async ({ db, a }) => {
+  it('a report of a perspective never moves its checkpoint backwards', async ({ db, a }) => {
     const { at } = await appended(a, 3);
     await a.call({ p_perspective_completions: [at(3)] });
     await a.call({ p_perspective_completions: [at(1)] });
@@ -94,13 +94,13 @@ describe('A perspective’s report', () => {
     expect(await checkpoints(db)).toMatchObject([{ last_event_id: at(3).last_event_id, last_version: 3 }]);
   });
 
-  it('given several times in one call counts the furthest', async ({ db, a }) => {
+  it('the furthest of several reports of a perspective in one call counts', async ({ db, a }) => {
     const { at } = await appended(a, 3);
     await a.call({ p_perspective_completions: [at(2), at(3), at(1)] });
     expect(await checkpoints(db)).toMatchObject([{ last_version: 3 }]);
   });
 
-  it('of failure keeps how far it came, the bit Failed and the error', async ({ db, a }) => {
+  it('a failure of a perspective keeps how far it came, the bit Failed and the error', async ({ db, a }) => {
     const { at } = await appended(a, 3);
     await a.call({ p_perspective_completions: [at(1)] });
     await a.call({ p_perspective_failures: [{ ...at(2), error: 'no such column' }] });
@@ -109,20 +109,23 @@ describe('A perspective’s report', () => {
     ]);
   });
 
-  it('of failure at the first event has no event to name', async ({ db, a }) => {
+  it('a perspective that fails at its first event has a checkpoint without an event', async ({ db, a }) => {
     const { at } = await appended(a, 1);
     await a.call({ p_perspective_failures: [{ ...at(1), last_event_id: null, error: 'x' }] });
     expect(await checkpoints(db)).toMatchObject([{ last_event_id: null, last_version: 0, error: 'x' }]);
   });
 
-  it('of success after a failure clears it', async ({ db, a }) => {
+  it('a success of a perspective clears its failure', async ({ db, a }) => {
     const { at } = await appended(a, 2);
     await a.call({ p_perspective_failures: [{ ...at(1), error: 'x' }] });
     await a.call({ p_perspective_completions: [at(2)] });
     expect(await checkpoints(db)).toMatchObject([{ last_version: 2, status: 16, error: null }]);
   });
 
-  it('about a success and a failure in one call ends as failed, as far as it came', async ({ db, a }) => {
+  it('a perspective with a success and a failure in one call has failed, as far as it came', async ({
+    db,
+    a,
+  }) => {
     const { at } = await appended(a, 3);
     await a.call({
       p_perspective_completions: [at(2)],
@@ -133,7 +136,7 @@ describe('A perspective’s report', () => {
     ]);
   });
 
-  it('is kept per stream and perspective', async ({ db, a }) => {
+  it('checkpoints are kept per stream and perspective', async ({ db, a }) => {
     const { at } = await appended(a, 2);
     await a.call({ p_perspective_completions: [at(1), { ...at(2), perspective_name: 'totals' }] });
     expect(await checkpoints(db)).toMatchObject([

@@ -52,13 +52,16 @@ const refused: [keyof Parameters, unknown][] = [
 ];
 
 describe('A call', () => {
-  it('with a null among its handlers is refused and changes nothing', async ({ db, a }) => {
+  it('a call with a null among its handlers is refused and changes nothing', async ({ db, a }) => {
     await expectRefusal(db, a, { p_inbox_handlers: ['mine', null] }, 'p_inbox_handlers[1]');
   });
 
-  it.for(refused)('whose %s is %s is refused and changes nothing', async ([name, value], { db, a }) => {
-    await expectRefusal(db, a, { [name]: value }, name);
-  });
+  it.for(refused)(
+    'a call whose %s is %s is refused and changes nothing',
+    async ([name, value], { db, a }) => {
+      await expectRefusal(db, a, { [name]: value }, name);
+    },
+  );
 
   it.for([
     ['p_max_partitions_per_instance', null],
@@ -75,22 +78,25 @@ describe('A call', () => {
     ['p_spare_outbox_streams', 2 ** 31 - 1],
     ['p_process_id', 0],
     ['p_metadata', null],
-  ] as const)('whose %s is %s is served', async ([name, value], { db, a }) => {
+  ] as const)('a call whose %s is %s is served', async ([name, value], { db, a }) => {
     await outbox.insertPlain(db.pool, message());
     expect(await a.call(outbox.stores(message()), { [name]: value })).toHaveLength(2);
   });
 
-  it.for(['repeatable read', 'serializable'])('in a %s transaction is refused', async (level, { db, a }) => {
-    const client = await db.connect();
-    await client.query(`begin isolation level ${level}`);
-    await expect(a.over(client).call()).rejects.toMatchObject({
-      code: 'WB003',
-      hint: expect.stringContaining('READ COMMITTED'),
-    });
-    await client.query('rollback');
-  });
+  it.for(['repeatable read', 'serializable'])(
+    'a call in a %s transaction is refused',
+    async (level, { db, a }) => {
+      const client = await db.connect();
+      await client.query(`begin isolation level ${level}`);
+      await expect(a.over(client).call()).rejects.toMatchObject({
+        code: 'WB003',
+        hint: expect.stringContaining('READ COMMITTED'),
+      });
+      await client.query('rollback');
+    },
+  );
 
-  it('that is refused for its last part has done nothing of its first', async ({ db, a }) => {
+  it('a call that is refused for its last part has done nothing of its first', async ({ db, a }) => {
     const work = await a.call(outbox.stores(message(), message()));
     await expectRefusal(
       db,
@@ -105,12 +111,12 @@ describe('A call', () => {
 });
 
 describe.each(lanes)('Renewals in the %s', (lane) => {
-  it('with a null among them are refused by its place', async ({ db, a }) => {
+  it('a null among the renewals is refused by its place', async ({ db, a }) => {
     const name = `p_renew_${lane.source}_lease_ids` as const;
     await expectRefusal(db, a, { [name]: [crypto.randomUUID(), null] }, `${name}[1]`);
   });
 
-  it('that are no ids at all are refused', async ({ db, a }) => {
+  it('renewals that are no ids are refused', async ({ db, a }) => {
     const before = await contents(db);
     await expect(a.call({ [`p_renew_${lane.source}_lease_ids`]: ['x'] })).rejects.toMatchObject({
       code: '22P02',

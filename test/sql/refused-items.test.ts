@@ -88,42 +88,45 @@ async function expectRefusal(db: TestDatabase, a: Instance, parameters: Paramete
 describe.each(lists)('%s', (name, fields) => {
   const withItem = (item: unknown): Parameters => ({ [name]: [good(fields), item] });
 
-  it('takes a good item', async ({ a }) => {
+  it(`${name} accepts a good item`, async ({ a }) => {
     await a.call({ [name]: [good(fields)] });
   });
 
   const values = Object.entries(fields).flatMap(([key, type]) =>
     (wrong[type.replace('!', '')] ?? []).map((value) => [key, value] as const),
   );
-  it.for(values)('refuses an item whose %s is %j', async ([key, value], { db, a }) => {
+  it.for(values)(`${name} refuses an item whose %s is %j`, async ([key, value], { db, a }) => {
     await expectRefusal(db, a, withItem({ ...good(fields), [key]: value }), `${name}[1].${key}`);
   });
 
   const needed = Object.keys(fields).filter((key) => fields[key]?.endsWith('!'));
-  it.for(needed)('refuses an item without %s', async (key, { db, a }) => {
+  it.for(needed)(`${name} refuses an item without %s`, async (key, { db, a }) => {
     const { [key]: _, ...rest } = good(fields);
     await expectRefusal(db, a, withItem(rest), `${name}[1].${key}`);
   });
-  it.for(needed)('refuses an item whose %s is null', async (key, { db, a }) => {
+  it.for(needed)(`${name} refuses an item whose %s is null`, async (key, { db, a }) => {
     await expectRefusal(db, a, withItem({ ...good(fields), [key]: null }), `${name}[1].${key}`);
   });
 
   const optional = Object.keys(fields).filter((key) => !fields[key]?.endsWith('!'));
-  it('takes null and nothing at all for what is optional', async ({ a }) => {
+  it(`${name} accepts null and nothing at all for optional fields`, async ({ a }) => {
     const nulls = Object.fromEntries(optional.map((key) => [key, null]));
     const bare = Object.fromEntries(Object.entries(good(fields)).filter(([key]) => !optional.includes(key)));
     await a.call({ [name]: [{ ...good(fields), ...nulls }, bare] });
   });
 
-  it('refuses an item with a key that is not known', async ({ db, a }) => {
+  it(`${name} refuses an item with an unknown key`, async ({ db, a }) => {
     await expectRefusal(db, a, withItem({ ...good(fields), messageId: 1 }), `${name}[1].messageId`);
   });
 
-  it.for([42, 'words', null, true, [[]]])('refuses %j as an item', async (item, { db, a }) => {
+  it.for([42, 'words', null, true, [[]]])(`${name} refuses %j as an item`, async (item, { db, a }) => {
     await expectRefusal(db, a, withItem(item), `${name}[1]`);
   });
 
-  it.for(['{}', '"words"', '42', 'true', 'null'])('refuses %s as the list', async (json, { db, a }) => {
-    await expectRefusal(db, a, { [name]: json }, name);
-  });
+  it.for(['{}', '"words"', '42', 'true', 'null'])(
+    `${name} refuses %s as the list`,
+    async (json, { db, a }) => {
+      await expectRefusal(db, a, { [name]: json }, name);
+    },
+  );
 });

@@ -34,31 +34,33 @@ async function delayAfter(db: TestDatabase, lane: Lane, call: () => Promise<unkn
   return rows[0] ?? { least: Number.NaN, most: Number.NaN };
 }
 
-describe.each(lanes)('In the %s, a failure', (lane) => {
-  it('with a delay blocks the later messages of its stream', async ({ a, b }) => {
+describe.each(lanes)('Failures and retries in the %s', (lane) => {
+  it('a failure with a delay blocks the later messages of its stream', async ({ a, b }) => {
     const { answer } = await failFirst(lane, a, { retry_after_seconds: 60 });
     expect(answer).toEqual([]);
     expect(await a.call()).toEqual([]);
     expect(await b.call({ p_takeover_seconds: 0 })).toEqual([]);
   });
 
-  it('unblocks its stream when the delay is over, and leads it', async ({ db, a }) => {
+  it('a failed message is handed out first in its stream when the delay is over', async ({ db, a }) => {
     const { work } = await failFirst(lane, a, { retry_after_seconds: 60 });
     await reachSchedule(db);
     expect(ids(await a.call())).toEqual(ids(work));
   });
 
-  it.for([0, -60])('with a delay of %d seconds blocks nothing', async (seconds, { a }) => {
+  it.for([0, -60])('a failure with a delay of %d seconds blocks nothing', async (seconds, { a }) => {
     const { work } = await failFirst(lane, a, { retry_after_seconds: seconds });
     expect(ids(await a.call())).toEqual(ids(work));
   });
 
-  it('is not handed out again by the call that reports it, even without a delay', async ({ a }) => {
+  it('a failed message is not handed out by the call that reports it, even without a delay', async ({
+    a,
+  }) => {
     const { answer } = await failFirst(lane, a, { retry_after_seconds: 0 });
     expect(answer).toEqual([]);
   });
 
-  it('blocks as long as another message of the stream is being processed', async ({ a, b }) => {
+  it('a failed message waits while another message of its stream is held', async ({ a, b }) => {
     const work = await a.call(lane.stores(...stream(3)));
     await a.call(lane.fails(work.slice(0, 1), { retry_after_seconds: 0 }), lane.room(0));
     expect(await a.call()).toEqual([]);
@@ -67,7 +69,7 @@ describe.each(lanes)('In the %s, a failure', (lane) => {
     expect(ids(await a.call({ p_takeover_seconds: 0 }))).toEqual(ids(work.slice(0, 1)));
   });
 
-  it('in the middle of a stream lets earlier messages be finished and blocks later ones', async ({
+  it('a failure in the middle of a stream lets earlier messages finish and blocks later ones', async ({
     db,
     a,
   }) => {
@@ -82,7 +84,7 @@ describe.each(lanes)('In the %s, a failure', (lane) => {
     expect(ids(await a.call())).toEqual(ids(work.slice(1)));
   });
 
-  it('counts as an attempt, keeps its error and sets the bit Failed', async ({ db, a }) => {
+  it('a failure counts as an attempt, keeps its error and sets the bit Failed', async ({ db, a }) => {
     const work = await a.call(lane.stores(message()));
     await a.call(lane.fails(work, { error: 'connection reset' }));
     expect(await lane.rows(db)).toMatchObject([
@@ -97,7 +99,7 @@ describe.each(lanes)('In the %s, a failure', (lane) => {
     ]);
   });
 
-  it('keeps the stages that were done before it', async ({ db, a }) => {
+  it('a failed message keeps the stages that it has completed', async ({ db, a }) => {
     const work = await a.call(lane.stores(message()));
     await a.call(lane.fails(work, { completed_status: lane.partly }));
     await reachSchedule(db);
@@ -106,13 +108,13 @@ describe.each(lanes)('In the %s, a failure', (lane) => {
     ]);
   });
 
-  it('does not finish a message by its completed stages', async ({ db, a }) => {
+  it('a failure does not finish a message, whatever stages it completes', async ({ db, a }) => {
     const work = await a.call(lane.stores(message()));
     await a.call(lane.fails(work, { completed_status: lane.done }));
     expect(await lane.rows(db)).toMatchObject([{ attempts: 1 }]);
   });
 
-  it('takes a delay in fractions of a second', async ({ db, a }) => {
+  it('a failure accepts a delay in fractions of a second', async ({ db, a }) => {
     const work = await a.call(lane.stores(message()));
     const delay = await delayAfter(db, lane, () => a.call(lane.fails(work, { retry_after_seconds: 90.5 })));
     expect(delay.least).toBeLessThanOrEqual(90.5);
@@ -120,7 +122,7 @@ describe.each(lanes)('In the %s, a failure', (lane) => {
   });
 
   it.for([1e9, 1e300, -1e300])(
-    'takes a delay of %d seconds without overflowing',
+    'a failure accepts a delay of %d seconds without overflowing',
     async (seconds, { db, a }) => {
       const work = await a.call(lane.stores(message()));
       await a.call(lane.fails(work, { retry_after_seconds: seconds }));
@@ -136,7 +138,7 @@ describe.each(lanes)('In the %s, a failure', (lane) => {
     [1000, 200, 300],
     [2_000_000_000, 200, 300],
   ] as const)(
-    'after %d others without a delay waits %d to %d seconds',
+    'a failure without a delay, after %d others, is tried again in %d to %d seconds',
     async ([attempts, least, most], { db, a }) => {
       const work = await a.call(lane.stores(message()));
       await db.pool.query(`update ${lane.table} set attempts = $1`, [attempts]);
@@ -147,7 +149,10 @@ describe.each(lanes)('In the %s, a failure', (lane) => {
     },
   );
 
-  it('jitters, so that what failed together is not retried together', async ({ db, a }) => {
+  it('default retry delays jitter, so that what failed together is not retried together', async ({
+    db,
+    a,
+  }) => {
     const work = await a.call(lane.stores(...Array.from({ length: 20 }, () => message())));
     await a.call(lane.fails(work));
     const { rows } = await db.pool.query(
@@ -156,13 +161,13 @@ describe.each(lanes)('In the %s, a failure', (lane) => {
     expect(rows[0].times).toBeGreaterThan(10);
   });
 
-  it('needs neither an error nor completed stages', async ({ db, a }) => {
+  it('a failure needs neither an error nor completed stages', async ({ db, a }) => {
     const [item] = await a.call(lane.stores(message()));
     await a.call({ [`p_${lane.source}_failures`]: [{ message_id: item?.message_id }] });
     expect(await lane.rows(db)).toMatchObject([{ attempts: 1, error: null }]);
   });
 
-  it('given twice in a call counts once, the first', async ({ db, a }) => {
+  it('a message failed twice in one call counts one failure, the first', async ({ db, a }) => {
     const [item] = await a.call(lane.stores(message()));
     const failure = { message_id: item?.message_id, completed_status: 0 };
     await a.call({
@@ -174,7 +179,7 @@ describe.each(lanes)('In the %s, a failure', (lane) => {
     expect(await lane.rows(db)).toMatchObject([{ attempts: 1, error: 'first' }]);
   });
 
-  it('of one lane does not touch the other', async ({ a }) => {
+  it('a failure reported in the wrong lane comes back as lost', async ({ a }) => {
     const other = lanes.find((each) => each !== lane) ?? lane;
     const work = await a.call(lane.stores(message()));
     expect(await a.call(other.fails(work))).toMatchObject([

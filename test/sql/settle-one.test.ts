@@ -134,31 +134,34 @@ async function longCalls(client: pg.Client): Promise<number> {
 
 const capitals = (item: NewMessage) => [{ ...item, message_id: item.message_id.toUpperCase() }];
 
-describe.each(lanes)('In the %s, a handler that completes', (lane) => {
-  it.for(Object.entries(held))('%s goes a short way to the same end', async ([, make], { db, a, b }) => {
-    const item = (await make({ lane, a, b, db })) as NewMessage;
-    const client = await db.connect();
-    const receptor = {
-      p_receptor_completions: [{ event_id: item.message_id, receptor_name: 'r', status: 8 }],
-    };
-    const sends = (...messages: NewMessage[]) => [outbox.stores(...messages)];
-    const into = { stream_id: item.stream_id ?? null };
-    for (const more of [
-      [],
-      [receptor],
-      sends(message()),
-      sends(message(into), message({ scheduled_for: inAnHour() }), message(into), message(into)),
-      sends(...stream(2, { is_event: true }), message()),
-      [...sends(message({ ...into, message_id: item.message_id })), receptor],
-    ]) {
-      const short = await tried(client, lane, a, lane.completes([item]), ...more);
-      const long = await tried(client, lane, a, lane.completes(capitals(item)), ...more);
-      expect(short).toEqual({ ...long, isShort: true });
-      expect(long).toMatchObject({ rows: [], isShort: false });
-    }
-  });
+describe.each(lanes)('Completions in the transaction of a handler in the %s', (lane) => {
+  it.for(Object.entries(held))(
+    'the short way ends like the long way for a completion of %s',
+    async ([, make], { db, a, b }) => {
+      const item = (await make({ lane, a, b, db })) as NewMessage;
+      const client = await db.connect();
+      const receptor = {
+        p_receptor_completions: [{ event_id: item.message_id, receptor_name: 'r', status: 8 }],
+      };
+      const sends = (...messages: NewMessage[]) => [outbox.stores(...messages)];
+      const into = { stream_id: item.stream_id ?? null };
+      for (const more of [
+        [],
+        [receptor],
+        sends(message()),
+        sends(message(into), message({ scheduled_for: inAnHour() }), message(into), message(into)),
+        sends(...stream(2, { is_event: true }), message()),
+        [...sends(message({ ...into, message_id: item.message_id })), receptor],
+      ]) {
+        const short = await tried(client, lane, a, lane.completes([item]), ...more);
+        const long = await tried(client, lane, a, lane.completes(capitals(item)), ...more);
+        expect(short).toEqual({ ...long, isShort: true });
+        expect(long).toMatchObject({ rows: [], isShort: false });
+      }
+    },
+  );
 
-  it.for(Object.entries(notHeld))('%s is told that it is lost', async ([, make], { db, a, b }) => {
+  it.for(Object.entries(notHeld))('a completion of %s comes back as lost', async ([, make], { db, a, b }) => {
     const item = (await make({ lane, a, b, db })) as NewMessage;
     const client = await db.connect();
     const short = await tried(client, lane, a, lane.completes([item]));
@@ -168,7 +171,7 @@ describe.each(lanes)('In the %s, a handler that completes', (lane) => {
     ]);
   });
 
-  it('one message in two parts, or together with anything else, goes the long way', async ({ db, a }) => {
+  it('a call that does more or less than complete one message takes the long way', async ({ db, a }) => {
     const [one, two] = (await a.call(lane.stores(...stream(2)))) as [WorkRow, WorkRow];
     const client = await db.connect();
     for (const parts of [

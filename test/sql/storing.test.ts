@@ -4,8 +4,8 @@ import { Flags, ids, it, lanes, message, reachSchedule, Status, stream } from '.
 
 const later = () => new Date(Date.now() + 3_600_000).toISOString();
 
-describe.each(lanes)('A message stored in the %s', (lane) => {
-  it('comes back at once, leased and marked as new, with all that was given', async ({ a }) => {
+describe.each(lanes)('Messages stored in the %s', (lane) => {
+  it('a stored message comes back at once, leased, marked as new and with all its fields', async ({ a }) => {
     const given = message({
       stream_id: crypto.randomUUID(),
       event_data: { lines: [{ sku: 'ä' }], note: null },
@@ -32,7 +32,7 @@ describe.each(lanes)('A message stored in the %s', (lane) => {
     ]);
   });
 
-  it('is stored as it comes back', async ({ db, a }) => {
+  it('a stored message has the same values in its row as in the answer', async ({ db, a }) => {
     const [item] = await a.call(lane.stores(message({ stream_id: crypto.randomUUID() })));
     expect(await lane.rows(db)).toMatchObject([
       {
@@ -54,15 +54,15 @@ describe.each(lanes)('A message stored in the %s', (lane) => {
     ]);
   });
 
-  it('has empty metadata and no scope when none is given', async ({ a }) => {
+  it('a message stored without metadata and scope has empty metadata and no scope', async ({ a }) => {
     expect(await a.call(lane.stores(message()))).toMatchObject([{ metadata: {}, scope: null }]);
   });
 
-  it.for([false, 0, '', [], {}])('may carry %j as its data', async (event_data, { a }) => {
+  it.for([false, 0, '', [], {}])('a message may carry %j as its data', async (event_data, { a }) => {
     expect(await a.call(lane.stores(message({ event_data })))).toMatchObject([{ event_data }]);
   });
 
-  it('takes null for what is optional', async ({ a }) => {
+  it('a stored message may have null in every optional field', async ({ a }) => {
     const nulls = { metadata: null, scope: null, stream_id: null, is_event: null, scheduled_for: null };
     const bare = { ...message(), ...nulls, expected_version: null, [lane.target]: 'orders' };
     expect(await a.call({ [`p_new_${lane.source}_messages`]: [bare] })).toMatchObject([
@@ -70,19 +70,19 @@ describe.each(lanes)('A message stored in the %s', (lane) => {
     ]);
   });
 
-  it('is no longer marked as new when it is handed out again', async ({ a }) => {
+  it('a message is no longer marked as new when it is handed out again', async ({ a }) => {
     const work = await a.call(lane.stores(message()));
     expect(await a.call(lane.releases(work))).toMatchObject([{ flags: Flags.None }]);
   });
 
-  it('by an instance that does not own its partition is that instance’s all the same', async ({ a, b }) => {
+  it('an instance leases what it stores, also in partitions of others', async ({ a, b }) => {
     await b.call();
     expect(await a.call(lane.stores(...Array.from({ length: 20 }, () => message())))).toHaveLength(20);
   });
 });
 
-describe.each(lanes)('A message for later in the %s', (lane) => {
-  it('is not handed out before its time', async ({ db, a, b }) => {
+describe.each(lanes)('Scheduled messages in the %s', (lane) => {
+  it('a scheduled message is not handed out before its time', async ({ db, a, b }) => {
     const scheduled = message({ scheduled_for: later() });
     expect(await a.call(lane.stores(scheduled))).toEqual([]);
     expect(await b.call({ p_takeover_seconds: 0 })).toEqual([]);
@@ -90,7 +90,7 @@ describe.each(lanes)('A message for later in the %s', (lane) => {
     expect(ids(await b.call({ p_takeover_seconds: 0 }))).toEqual([scheduled.message_id]);
   });
 
-  it('blocks what follows in its stream, not what came before', async ({ db, a }) => {
+  it('a scheduled message blocks later messages of its stream, not earlier ones', async ({ db, a }) => {
     const [first, second, third] = stream(3);
     if (!first || !second || !third) throw new Error('three messages');
     const work = await a.call(lane.stores(first, { ...second, scheduled_for: later() }, third));
@@ -100,7 +100,7 @@ describe.each(lanes)('A message for later in the %s', (lane) => {
     expect(ids(await a.call())).toEqual(ids([second, third]));
   });
 
-  it('blocks what is stored after it by another call', async ({ db, a }) => {
+  it('a scheduled message blocks what another call stores behind it', async ({ db, a }) => {
     const [first, second] = stream(2);
     if (!first || !second) throw new Error('two messages');
     await a.call(lane.stores({ ...first, scheduled_for: later() }));
@@ -110,18 +110,18 @@ describe.each(lanes)('A message for later in the %s', (lane) => {
     expect(ids(await a.call())).toEqual(ids([first, second]));
   });
 
-  it('blocks no other stream', async ({ a }) => {
+  it('a scheduled message blocks no other stream', async ({ a }) => {
     expect(await a.call(lane.stores(message({ scheduled_for: later() }), message()))).toHaveLength(1);
   });
 
-  it('whose time has passed is handed out at once', async ({ a }) => {
+  it('a message scheduled for the past is handed out at once', async ({ a }) => {
     const past = new Date(Date.now() - 3_600_000).toISOString();
     expect(await a.call(lane.stores(message({ scheduled_for: past })))).toMatchObject([
       { flags: Flags.NewlyStored },
     ]);
   });
 
-  it('that was inserted plainly waits just so', async ({ db, a }) => {
+  it('a plainly inserted scheduled message waits for its time and blocks its stream', async ({ db, a }) => {
     const [first, second] = stream(2);
     if (!first || !second) throw new Error('two messages');
     await lane.insertPlain(db.pool, { ...first, scheduled_for: later() }, second);
@@ -133,7 +133,7 @@ describe.each(lanes)('A message for later in the %s', (lane) => {
 });
 
 it.each(['outbox', 'inbox'] as const)(
-  'A delay of a message in the %s is counted by the database',
+  'the database counts the delay of a message in the %s',
   async (lane) => {
     await using db = await createTestDatabase();
     const id = crypto.randomUUID();

@@ -74,8 +74,8 @@ const ways: [string, (messages: Sent[]) => Promise<unknown>][] = [
 const events = async () =>
   (await db.pool.query('select event_id as message_id from wh_event_store order by stream_id, version')).rows;
 
-describe.each(ways)('What is sent %s', (_, sends) => {
-  it('goes to the inbox, under the name of its handler, when only this schema listens', async () => {
+describe.each(ways)('Messages sent %s', (_, sends) => {
+  it('a message that only this schema listens to goes to its inbox, under its handler’s name', async () => {
     const [sent] = to('shop', message({ stream_id: randomUUID(), metadata: { a: 1 } }));
     await sends([sent as Sent]);
     expect(await shop.outbox()).toEqual([]);
@@ -87,14 +87,14 @@ describe.each(ways)('What is sent %s', (_, sends) => {
   it.each([
     ['another schema listens too', 'news'],
     ['nobody listens', 'nowhere'],
-  ])('goes to the outbox when %s', async (__, address) => {
+  ])('a message goes to the outbox when %s', async (__, address) => {
     const sent = to(address, message({ stream_id: randomUUID() }));
     await sends(sent);
     expect(await shop.outbox()).toEqual(ids(sent));
     expect(await shop.inbox()).toEqual([]);
   });
 
-  it('goes to the outbox behind a message of its stream that leaves by it, and before it to the inbox', async () => {
+  it('a message behind a leaving one of its stream goes to the outbox, one before to the inbox', async () => {
     const [first, second, third] = stream(3) as [NewMessage, NewMessage, NewMessage];
     const other = message({ stream_id: randomUUID() });
     await sends([...to('shop', first), ...to('news', second), ...to('shop', third), ...to('shop', other)]);
@@ -118,7 +118,7 @@ describe.each(ways)('What is sent %s', (_, sends) => {
         await call([], { ...noRoom, p_outbox_failures: [failure] });
       },
     ],
-  ])('goes to the outbox while something of its stream %s there', async (__, waits) => {
+  ])('a message goes to the outbox while another of its stream %s there', async (__, waits) => {
     const [first, second] = stream(2) as [NewMessage, NewMessage];
     await send(to('news', first));
     await waits();
@@ -127,14 +127,14 @@ describe.each(ways)('What is sent %s', (_, sends) => {
     expect(await shop.inbox()).toEqual([]);
   });
 
-  it('is stored once, however often it is sent', async () => {
+  it('a message for this schema is stored once, however often it is sent', async () => {
     const sent = to('shop', message({ stream_id: randomUUID() }));
     await sends(sent);
     await sends(sent);
     expect(ids(await shop.inbox())).toEqual(ids(sent));
   });
 
-  it('is appended to the event store in its order, when it is events', async () => {
+  it('sent events are appended to the event store in their order', async () => {
     const stream_id = randomUUID();
     const [a, b, c] = stream(3, { stream_id, is_event: true }) as [NewMessage, NewMessage, NewMessage];
     await sends(to('shop', a));
@@ -144,8 +144,8 @@ describe.each(ways)('What is sent %s', (_, sends) => {
   });
 });
 
-describe('What is sent straight to the inbox', () => {
-  it('is handed out by the call that sends it', async () => {
+describe('Messages sent straight to the inbox', () => {
+  it('messages sent straight to the inbox are handed out by the same call', async () => {
     const sent = to('shop', ...stream(3));
     const rows = await call(sent);
     expect(ids(rows)).toEqual(ids(sent));
@@ -154,19 +154,19 @@ describe('What is sent straight to the inbox', () => {
     );
   });
 
-  it('is handed out as far as there is room for it, whatever is sent with it that leaves', async () => {
+  it('leaving messages take no room from those sent straight to the inbox', async () => {
     const leaving = to('news', message(), message());
     const own = to('shop', message(), message());
     const rows = await call([...leaving, ...own], { p_max_inbox_items: 2, p_max_outbox_items: 2 });
     expect(ids(rows).sort()).toEqual(ids([...leaving, ...own]).sort());
   });
 
-  it('stays in the outbox without the flag', async () => {
+  it('a message for this schema stays in the outbox without the flag Direct', async () => {
     const sent = to('shop', message());
     expect(await call(sent, { p_flags: 0 })).toMatchObject([{ source: 'outbox' }]);
   });
 
-  it('is appended at the version that its sender expects, or refused', async () => {
+  it('an event sent straight to the inbox is appended at its expected version, or refused', async () => {
     const [first, second] = stream(2, { is_event: true }) as [NewMessage, NewMessage];
     await call(to('shop', { ...first, expected_version: 0 }));
     await expect(call(to('shop', { ...second, expected_version: 0 }))).rejects.toMatchObject({
@@ -175,7 +175,7 @@ describe('What is sent straight to the inbox', () => {
     expect(await events()).toEqual([{ message_id: first.message_id }]);
   });
 
-  it('is not there when the transaction that sends it is rolled back', async () => {
+  it('a message sent straight to the inbox is gone after a rollback', async () => {
     const tx = await db.connect();
     await tx.query('begin');
     await send(to('shop', message()), tx);
@@ -185,7 +185,7 @@ describe('What is sent straight to the inbox', () => {
   });
 
   it.each(['read committed', 'repeatable read', 'serializable'])(
-    'can be sent in a %s transaction',
+    'a message for this schema can be sent in a %s transaction',
     async (level) => {
       const tx = await db.connect();
       await tx.query(`begin isolation level ${level}`);
@@ -197,13 +197,13 @@ describe('What is sent straight to the inbox', () => {
     },
   );
 
-  it('waits for its time, when it is sent for later', async () => {
+  it('a scheduled message sent straight to the inbox waits for its time', async () => {
     const sent = to('shop', message({ scheduled_for: new Date(Date.now() + 3_600_000).toISOString() }));
     await send(sent);
     expect(await call([])).toEqual([]);
   });
 
-  it('is refused whole when a field is bad, with the name of the field', async () => {
+  it('wh_send refuses all messages when a field of one is bad, and names the field', async () => {
     const bad = { ...message(), destination: 'shop', stream_id: 'no uuid' };
     await expect(send([...to('shop', message()), bad as Sent])).rejects.toMatchObject({
       code: 'WB001',
@@ -212,14 +212,14 @@ describe('What is sent straight to the inbox', () => {
     expect(await shop.inbox()).toEqual([]);
   });
 
-  it('is refused with an expected version, which only a call can check', async () => {
+  it('wh_send refuses an expected version, which only a call can check', async () => {
     const sent = to('shop', { ...message({ stream_id: randomUUID(), is_event: true }), expected_version: 0 });
     await expect(send(sent)).rejects.toMatchObject({ code: 'WB001' });
   });
 });
 
-describe('An event that leaves', () => {
-  it('is not appended before one of its stream that waits in the inbox to be appended, and is not handed out', async () => {
+describe('Events that leave', () => {
+  it('a leaving event is neither appended nor handed out before an earlier one that waits in the inbox', async () => {
     const [own, leaving] = stream(2, { is_event: true }) as [NewMessage, NewMessage];
     // Somebody has the version row, so that the first stays unappended.
     const application = await db.connect();
@@ -232,7 +232,7 @@ describe('An event that leaves', () => {
     expect(await events()).toEqual([own, leaving].map(({ message_id }) => ({ message_id })));
   });
 
-  it('is not appended by a call without room, while one of its stream waits in the inbox', async () => {
+  it('a call without room does not append a leaving event before one that waits in the inbox', async () => {
     const [own, leaving] = stream(2, { is_event: true }) as [NewMessage, NewMessage];
     await send(to('shop', own));
     expect(await call(to('news', leaving), noRoom)).toEqual([]);
@@ -242,7 +242,7 @@ describe('An event that leaves', () => {
     expect(await events()).toEqual([own, leaving].map(({ message_id }) => ({ message_id })));
   });
 
-  it('and is inserted plainly, is not appended before one of its stream that was sent to the inbox earlier', async () => {
+  it('a plainly inserted leaving event is not appended before an earlier one in the inbox', async () => {
     const [own, leaving] = stream(2, { is_event: true }) as [NewMessage, NewMessage];
     await send(to('shop', own));
     await send(to('news', leaving));
@@ -253,8 +253,8 @@ describe('An event that leaves', () => {
   });
 });
 
-describe('What leaves', () => {
-  it('does not wait for room in the inbox, where an event of its stream waits to be appended', async () => {
+describe('Messages that leave', () => {
+  it('a leaving event does not wait for room in the inbox, where an earlier one is unappended', async () => {
     const [own, leaving] = stream(2, { is_event: true }) as [NewMessage, NewMessage];
     await send(to('shop', own));
     await send(to('news', leaving));
@@ -264,7 +264,7 @@ describe('What leaves', () => {
     expect(ids(await call([]))).toEqual(ids([own]));
   });
 
-  it('has events of its stream admitted in the inbox, and nothing is leased there without room, though the caller holds the stream', async () => {
+  it('a leaving event leases nothing in the inbox without room, though the caller holds the stream', async () => {
     const [held, own, next, leaving] = stream(4, { is_event: true }) as [
       NewMessage,
       NewMessage,
@@ -282,7 +282,7 @@ describe('What leaves', () => {
     expect(ids((await call([])).filter(({ source }) => source === 'inbox'))).toEqual(ids([own, next]));
   });
 
-  it('does not wait behind thousands of messages in the inbox, where an event of its stream is among them', async () => {
+  it('a leaving event does not wait behind thousands of messages in the inbox', async () => {
     await db.pool.query(
       `insert into wh_inbox (message_id, handler_name, event_type, event_data)
        select gen_random_uuid(), 'h', 'h', '{}' from generate_series(1, 3000)`,
@@ -297,7 +297,7 @@ describe('What leaves', () => {
     expect(ids(rows.filter(({ source }) => source === 'outbox'))).toEqual(ids([leaving]));
   });
 
-  it('leaves, though the same id arrives in the inbox with the same call', async () => {
+  it('a message leaves though the same id arrives in the inbox with the same call', async () => {
     const both = message();
     const received = [{ handler_name: 'h', ...both }];
     await call([...to('news', both), ...to('shop', message())], { p_new_inbox_messages: received });
@@ -305,7 +305,7 @@ describe('What leaves', () => {
     expect(await shop.inbox()).toHaveLength(2);
   });
 
-  it('overtakes nothing that an older snapshot does not show, and no subscriber is missed', async () => {
+  it('a message sent from an older snapshot goes to the outbox, behind what the snapshot does not show', async () => {
     const [first, second] = stream(2) as [NewMessage, NewMessage];
     const tx = await db.connect();
     await tx.query('begin isolation level repeatable read; select from wh_lanes');
@@ -317,20 +317,17 @@ describe('What leaves', () => {
   });
 });
 
-describe('A schema with a name that needs quotes', () => {
-  it('sends to itself', async () => {
-    const schema = 'My Shop';
-    await migrateSchemas(db, [schema]);
-    await db.pool.query(`select "${schema}".wh_subscribe(gen_random_uuid(), array['mine'])`);
-    await db.pool.query(`select "${schema}".wh_send($1)`, [JSON.stringify(to('mine', message()))]);
-    expect((await db.pool.query(`select from "${schema}".wh_inbox`)).rowCount).toBe(1);
-    await db.pool.query(`drop schema "${schema}" cascade`);
-  });
+it('a schema whose name needs quotes can send to itself', async () => {
+  const schema = 'My Shop';
+  await migrateSchemas(db, [schema]);
+  await db.pool.query(`select "${schema}".wh_subscribe(gen_random_uuid(), array['mine'])`);
+  await db.pool.query(`select "${schema}".wh_send($1)`, [JSON.stringify(to('mine', message()))]);
+  expect((await db.pool.query(`select from "${schema}".wh_inbox`)).rowCount).toBe(1);
+  await db.pool.query(`drop schema "${schema}" cascade`);
 });
 
-describe('A schema of somebody else', () => {
-  it('has none of its code run with the rights of this one’s owner', async () => {
-    await db.pool.query(`
+it('a call does not run the wh_listens of a schema with another owner', async () => {
+  await db.pool.query(`
       create role stranger; create schema evil authorization stranger; set role stranger;
       grant usage on schema evil to public;
       create table evil.log (who text); grant insert on evil.log to public;
@@ -338,17 +335,15 @@ describe('A schema of somebody else', () => {
       create function evil.wh_listens(text[]) returns text[] language plpgsql security definer
         as $$ begin insert into evil.log values (current_user); return '{}'; end $$;
       reset role`);
-    const sent = to('shop', message());
-    await call(sent, noRoom);
-    expect((await db.pool.query('select * from evil.log')).rows).toEqual([]);
-    expect(await shop.outbox()).toEqual(ids(sent));
-    await db.pool.query('drop schema evil cascade; drop role stranger');
-  });
+  const sent = to('shop', message());
+  await call(sent, noRoom);
+  expect((await db.pool.query('select * from evil.log')).rows).toEqual([]);
+  expect(await shop.outbox()).toEqual(ids(sent));
+  await db.pool.query('drop schema evil cascade; drop role stranger');
 });
 
-describe('A schema that the caller may deliver to, and the owner may not', () => {
-  it('counts as listening: the message leaves by the outbox', async () => {
-    await db.pool.query(`
+it('a schema that only the caller may deliver to counts as listening', async () => {
+  await db.pool.query(`
       create role other_owner; create role app login;
       create schema tickets authorization other_owner;
       create function tickets.wh_receive(jsonb) returns int language sql security definer as 'select 0';
@@ -358,22 +353,21 @@ describe('A schema that the caller may deliver to, and the owner may not', () =>
       create role owner_of_public nosuperuser;
       grant all on schema public to owner_of_public; grant all on all tables in schema public to owner_of_public;
       grant all on all sequences in schema public to owner_of_public; grant usage on schema public to app`);
-    try {
-      const { rows } = await db.pool.query(
-        `select p.oid::regprocedure::text as name from pg_proc p where pronamespace = 'public'::regnamespace and proname ~ '^(wh_|process_)'`,
-      );
-      for (const { name } of rows) await db.pool.query(`alter function ${name} owner to owner_of_public`);
-      await db.pool.query('grant execute on function process_work_batch, wh_send to app');
-      const client = await db.connect();
-      await client.query('set role app');
-      const sent = to('shop', message());
-      await call(sent, noRoom, client);
-      await send(to('shop', message()), client);
-      await client.query('reset role');
-      expect(await shop.inbox()).toEqual([]);
-      expect(await shop.outbox()).toHaveLength(2);
-    } finally {
-      await db.pool.query('drop schema tickets cascade');
-    }
-  });
+  try {
+    const { rows } = await db.pool.query(
+      `select p.oid::regprocedure::text as name from pg_proc p where pronamespace = 'public'::regnamespace and proname ~ '^(wh_|process_)'`,
+    );
+    for (const { name } of rows) await db.pool.query(`alter function ${name} owner to owner_of_public`);
+    await db.pool.query('grant execute on function process_work_batch, wh_send to app');
+    const client = await db.connect();
+    await client.query('set role app');
+    const sent = to('shop', message());
+    await call(sent, noRoom, client);
+    await send(to('shop', message()), client);
+    await client.query('reset role');
+    expect(await shop.inbox()).toEqual([]);
+    expect(await shop.outbox()).toHaveLength(2);
+  } finally {
+    await db.pool.query('drop schema tickets cascade');
+  }
 });

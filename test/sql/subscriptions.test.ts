@@ -13,8 +13,8 @@ const subscribed = async (db: TestDatabase) => {
 };
 const goodbye = (db: TestDatabase, { id }: Instance) => db.pool.query('select deregister_instance($1)', [id]);
 
-describe('A subscription', () => {
-  it('is for exactly the addresses that the instance named last', async ({ db, a }) => {
+describe('Subscriptions', () => {
+  it('an instance is subscribed to exactly the addresses that it named last', async ({ db, a }) => {
     expect(await subscribe(db, a, 'orders', 'OrderPaid', 'orders')).toBe(2);
     expect(await subscribed(db)).toEqual(['OrderPaid', 'orders']);
     expect(await subscribe(db, a, 'OrderSent', 'orders')).toBe(2);
@@ -23,14 +23,14 @@ describe('A subscription', () => {
     expect(await subscribed(db)).toEqual([]);
   });
 
-  it('of one living instance leaves that of another alone', async ({ db, a, b }) => {
+  it('a subscription of a living instance stays when another instance subscribes', async ({ db, a, b }) => {
     await a.call();
     await subscribe(db, a, 'old');
     await subscribe(db, b, 'new');
     expect(await subscribed(db)).toEqual(['new', 'old']);
   });
 
-  it('stays when all instances are gone, until the next one starts', async ({ db, a, b }) => {
+  it('subscriptions stay when all instances are gone, until the next one starts', async ({ db, a, b }) => {
     await a.call();
     await subscribe(db, a, 'kept', 'old');
     await goodbye(db, a);
@@ -39,20 +39,24 @@ describe('A subscription', () => {
     expect(await subscribed(db)).toEqual(['kept', 'new']);
   });
 
-  it('of an instance that was removed as stale goes with the next start', async ({ db, a, b }) => {
+  it('the next start removes the old subscription of an instance that is not registered', async ({
+    db,
+    a,
+    b,
+  }) => {
     await subscribe(db, a, 'old');
     await db.pool.query(`update wh_subscriptions set subscribed_at = now() - interval '2 minutes'`);
     await subscribe(db, b, 'new');
     expect(await subscribed(db)).toEqual(['new']);
   });
 
-  it('of an instance that starts at the same time and has not called yet is kept', async ({ db, a, b }) => {
+  it('a subscription of an instance that just started and has not called yet stays', async ({ db, a, b }) => {
     await subscribe(db, a, 'mine');
     await subscribe(db, b, 'yours');
     expect(await subscribed(db)).toEqual(['mine', 'yours']);
   });
 
-  it('that comes back after a goodbye counts again', async ({ db, a, b }) => {
+  it('a subscription that is made again after a deregistration stays', async ({ db, a, b }) => {
     await subscribe(db, a, 'orders');
     await goodbye(db, a);
     await subscribe(db, a, 'orders');
@@ -64,7 +68,7 @@ describe('A subscription', () => {
     ['p_instance_id', null, ['a']],
     ['p_addresses', '0190aaaa-0000-7000-8000-00000000000a', null],
     ['p_addresses[1]', '0190aaaa-0000-7000-8000-00000000000a', ['a', null]],
-  ] as const)('with a bad %s is refused', async ([field, id, addresses], { db }) => {
+  ] as const)('a subscription with a bad %s is refused', async ([field, id, addresses], { db }) => {
     await expect(
       db.pool.query('select wh_subscribe($1, $2)', [id, addresses === null ? null : [...addresses]]),
     ).rejects.toMatchObject({ code: 'WB001', column: field });

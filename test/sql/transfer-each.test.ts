@@ -37,8 +37,8 @@ const refusedByMail = {
   error: { schema: 'mail', sqlstate: 'P0001', message: 'no such customer' },
 };
 
-describe('A receiver that fails', () => {
-  it('fails only for the messages it fails for; the others have these too, and what follows them is held back', async () => {
+describe('Receivers that fail', () => {
+  it('a message that one receiver refuses reaches the others, and holds back what follows it', async () => {
     const streamId = randomUUID();
     const [good, bad, behind, other] = [
       message({ stream_id: streamId }),
@@ -55,7 +55,7 @@ describe('A receiver that fails', () => {
     expect(await shop.outbox()).toEqual(ids([bad, behind]));
   });
 
-  it('has the rest, in order, when it is mended, and nobody has anything twice', async () => {
+  it('a receiver that is mended gets the rest in order, and nobody gets anything twice', async () => {
     const streamId = randomUUID();
     const [bad, behind] = [
       message({ stream_id: streamId, event_data: { bad: 1 } }),
@@ -72,7 +72,7 @@ describe('A receiver that fails', () => {
     for (const receiver of [billing, mail]) expect(ids(await receiver.inbox())).toEqual(ids([bad, behind]));
   });
 
-  it('and fails for everything keeps nothing from the others', async () => {
+  it('a receiver that fails for everything keeps nothing from the other receivers', async () => {
     const sent = await shop.holds('orders', ...stream(2), message());
     const [first, second, third] = sent;
     await db.pool.query('alter table mail.wh_subscriptions rename to gone');
@@ -108,7 +108,7 @@ describe('Transferred one by one', () => {
     expect(ids(await billing.inbox())).toEqual(ids([other]));
   });
 
-  it('what the instance does not hold is lost, and delivered to nobody', async () => {
+  it('a transfer of messages that the instance does not hold delivers nothing and reports them lost', async () => {
     const sent = await shop.holds('orders', ...stream(2));
     await shop.losesEverything();
     const lost = { outcome: 'lost', error: null };
@@ -117,7 +117,7 @@ describe('Transferred one by one', () => {
     expect(await shop.transferEach()).toEqual([]);
   });
 
-  it('does not lengthen the leases of what is held up', async () => {
+  it('a transfer that fails does not lengthen the leases of its messages', async () => {
     const sent = await shop.holds('orders', message({ event_data: { bad: 1 } }));
     const leases = async () => (await db.pool.query('select lease_expiry from wh_outbox')).rows;
     const before = await leases();

@@ -26,7 +26,7 @@ beforeEach(async () => {
 afterAll(() => db.drop());
 
 describe('A transfer', () => {
-  it('brings a message to the schema that subscribes to its address, and completes it', async () => {
+  it('a transfer delivers a message to the schema that subscribes to its address, and completes it', async () => {
     await billing.subscribe('orders');
     const sent = message({
       event_type: 'OrderPlaced',
@@ -52,7 +52,7 @@ describe('A transfer', () => {
     expect([await shop.inbox(), await mail.inbox()]).toEqual([[], []]);
   });
 
-  it('brings it to its own schema, and to every one that subscribes', async () => {
+  it('a transfer delivers a message to its own schema and to every other that subscribes', async () => {
     await shop.subscribe('orders');
     await billing.subscribe('other', 'orders');
     await mail.subscribe('other');
@@ -62,7 +62,7 @@ describe('A transfer', () => {
     expect(await mail.inbox()).toEqual([]);
   });
 
-  it('of a command that nobody subscribes to is refused, by the name of its address, and changes nothing', async () => {
+  it('a transfer of a command that nobody subscribes to is refused and changes nothing', async () => {
     await billing.subscribe('orders');
     const command = () => message({ metadata: { kind: 'command' } });
     const heard = await shop.holds('orders', command());
@@ -79,7 +79,7 @@ describe('A transfer', () => {
     expect(ids(await mail.inbox())).toEqual(ids(unheard));
   });
 
-  it('of a command counts a schema that cannot say what it listens to as listening', async () => {
+  it('a schema that cannot say what it listens to counts as listening to a command', async () => {
     await db.pool.query(`
       create schema ancient;
       create function ancient.wh_receive(p jsonb) returns int language sql security definer as 'select 1'`);
@@ -91,20 +91,20 @@ describe('A transfer', () => {
     }
   });
 
-  it('completes what nobody subscribes to, if it is no command', async () => {
+  it('a transfer completes a message that nobody subscribes to, if it is no command', async () => {
     const sent = await shop.holds('nobody', message());
     expect(await shop.transfer(...sent)).toEqual({ settled: ids(sent), lost: [] });
     expect(await shop.outbox()).toEqual([]);
   });
 
-  it('keeps the order of a stream, however its ids are given', async () => {
+  it('a transfer keeps the order of a stream, however its ids are given', async () => {
     await billing.subscribe('orders');
     const sent = await shop.holds('orders', ...stream(20), ...stream(20));
     await shop.transfer(...[...sent].reverse());
     expect(ids(await billing.inbox())).toEqual(ids(sent));
   });
 
-  it('of what is not held settles nothing and delivers nothing', async () => {
+  it('a transfer settles and delivers only messages that the instance holds', async () => {
     await billing.subscribe('orders');
     const held = await shop.holds('orders', message());
     const other = await new Service('public', db.pool).holds('orders', message());
@@ -116,7 +116,7 @@ describe('A transfer', () => {
     expect(await shop.transfer()).toEqual({ settled: [], lost: [] });
   });
 
-  it('of a zombie settles nothing and delivers nothing', async () => {
+  it('a transfer by an instance that lost its leases settles and delivers nothing', async () => {
     await billing.subscribe('orders');
     const sent = await shop.holds('orders', ...stream(2));
     await shop.losesEverything();
@@ -125,7 +125,7 @@ describe('A transfer', () => {
     expect(await shop.outbox()).toEqual(ids(sent));
   });
 
-  it('of what has come before is completed and not stored again, finished or not', async () => {
+  it('a transfer completes a message that came before and does not store it again', async () => {
     await billing.subscribe('orders');
     const sent = await shop.holds('orders', ...streams(2));
     await shop.transfer(...sent);
@@ -135,7 +135,7 @@ describe('A transfer', () => {
     expect(ids(await billing.inbox())).toEqual([sent[1]?.message_id]);
   });
 
-  it('of what was plainly inserted into the inbox already does not fail', async () => {
+  it('a transfer completes a message that was plainly inserted into the inbox before', async () => {
     await billing.subscribe('orders');
     const sent = await shop.holds('orders', ...streams(2));
     await db.pool.query(
@@ -146,7 +146,7 @@ describe('A transfer', () => {
     expect(ids(await billing.inbox()).sort()).toEqual(ids(sent).sort());
   });
 
-  it('of a message whose data is null, and without metadata, arrives so', async () => {
+  it('a transfer delivers a message with null data and no metadata', async () => {
     await billing.subscribe('orders');
     const id = randomUUID();
     await db.pool.query(
@@ -161,7 +161,7 @@ describe('A transfer', () => {
     expect(await billing.inbox()).toMatchObject([{ message_id: id, event_data: null, metadata: {} }]);
   });
 
-  it('changes nothing when a receiver fails', async () => {
+  it('a transfer changes nothing when a receiver fails', async () => {
     await db.pool.query(`
       create schema zealous;
       create function zealous.wh_receive(p_messages jsonb) returns int language plpgsql security definer
@@ -176,7 +176,7 @@ describe('A transfer', () => {
     }
   });
 
-  it('knows nothing of a receiver but that it takes JSON: another version of it gets the same', async () => {
+  it('a transfer needs nothing of a receiver but a wh_receive that takes JSON', async () => {
     await db.pool.query(`
       create schema ancient;
       create table ancient.got (messages jsonb);
@@ -193,7 +193,7 @@ describe('A transfer', () => {
     }
   });
 
-  it('does not run a function that would run with the rights of the caller', async () => {
+  it('a transfer does not run a wh_receive that would run with the rights of the caller', async () => {
     await db.pool.query(`
       create schema trap;
       create function trap.wh_receive(p jsonb) returns int language sql as 'select 1 / 0'`);
@@ -209,31 +209,29 @@ describe('A transfer', () => {
     ['p_instance_id', [null, 's', 'h', 1, []]],
     ['p_service_name', [randomUUID(), '', 'h', 1, []]],
     ['p_message_ids[1]', [randomUUID(), 's', 'h', 1, [randomUUID(), null]]],
-  ] as const)('with a bad %s is refused', async ([field, values]) => {
+  ] as const)('a transfer with a bad %s is refused', async ([field, values]) => {
     await expect(
       db.pool.query('select * from wh_transfer($1, $2, $3, $4, $5)', [...values]),
     ).rejects.toMatchObject({ code: 'WB001', column: field });
   });
 });
 
-describe('With the least privileges', () => {
-  it('a role reaches the schemas whose wh_receive it was granted, and no other', async () => {
-    const role = `${db.name}_shop`;
-    await db.pool.query(`
+it('a role reaches only the schemas whose wh_receive it was granted', async () => {
+  const role = `${db.name}_shop`;
+  await db.pool.query(`
       create role ${role};
       grant usage on schema public, billing to ${role};
       grant execute on function public.process_work_batch, public.wh_transfer, public.wh_outgoing, public.wh_receivers to ${role};
       grant execute on function billing.wh_receive to ${role}`);
-    try {
-      for (const receiver of [shop, billing, mail]) await receiver.subscribe('orders');
-      const client = await db.connect();
-      await client.query(`set role ${role}`);
-      const sent = await shop.holds('orders', message());
-      expect(await shop.over(client).transfer(...sent)).toEqual({ settled: ids(sent), lost: [] });
-      expect(ids(await billing.inbox())).toEqual(ids(sent));
-      expect([await shop.inbox(), await mail.inbox()]).toEqual([[], []]);
-    } finally {
-      await db.pool.query(`drop owned by ${role}; drop role ${role}`);
-    }
-  });
+  try {
+    for (const receiver of [shop, billing, mail]) await receiver.subscribe('orders');
+    const client = await db.connect();
+    await client.query(`set role ${role}`);
+    const sent = await shop.holds('orders', message());
+    expect(await shop.over(client).transfer(...sent)).toEqual({ settled: ids(sent), lost: [] });
+    expect(ids(await billing.inbox())).toEqual(ids(sent));
+    expect([await shop.inbox(), await mail.inbox()]).toEqual([[], []]);
+  } finally {
+    await db.pool.query(`drop owned by ${role}; drop role ${role}`);
+  }
 });

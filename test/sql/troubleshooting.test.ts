@@ -2,8 +2,8 @@
 import { describe, expect } from 'vitest';
 import { Flags, it, outbox, stream } from '../support/work.js';
 
-describe('The troubleshooting query', () => {
-  it('for heartbeats shows every instance and its age', async ({ db, a, b }) => {
+describe('The troubleshooting queries', () => {
+  it('the query for heartbeats lists every instance', async ({ db, a, b }) => {
     await a.call();
     await b.call();
     const { rows } = await db.pool.query(
@@ -12,7 +12,7 @@ describe('The troubleshooting query', () => {
     expect(rows.map(({ instance_id }) => instance_id).sort()).toEqual([a.id, b.id]);
   });
 
-  it('for partition ownership names the owner of a stuck message’s partition', async ({ db, a, b }) => {
+  it('the query for partition ownership names the owner of a message’s partition', async ({ db, a, b }) => {
     await b.call();
     const [item] = await a.call(outbox.stores(...stream(1)));
     const { rows } = await db.pool.query(
@@ -28,7 +28,7 @@ describe('The troubleshooting query', () => {
     ]);
   });
 
-  it('for stream ordering shows who holds up a stream', async ({ db, a }) => {
+  it('the query for stream ordering shows which message of a stream is held', async ({ db, a }) => {
     const [first] = await a.call(outbox.stores(...stream(2)), outbox.room(1));
     const { rows } = await db.pool.query(
       `SELECT message_id, created_at, instance_id, lease_expiry, scheduled_for, status
@@ -40,7 +40,7 @@ describe('The troubleshooting query', () => {
     expect(held).toMatchObject([{ message_id: first?.message_id }]);
   });
 
-  it('for lease status tells whether a lease has run out', async ({ db, a }) => {
+  it('the query for lease status shows the holder and that the lease has not ended', async ({ db, a }) => {
     const [item] = await a.call(outbox.stores(...stream(1)));
     const { rows } = await db.pool.query(
       `SELECT message_id, instance_id, lease_expiry, lease_expiry < now() AS is_expired
@@ -50,7 +50,7 @@ describe('The troubleshooting query', () => {
     expect(rows).toMatchObject([{ instance_id: a.id, is_expired: false }]);
   });
 
-  it('for messages processed out of order finds none', async ({ db, a }) => {
+  it('the query for messages processed out of order finds none', async ({ db, a }) => {
     let work = await a.call(outbox.stores(...stream(6)), outbox.room(2));
     while (work.length > 0) {
       work = await a.call(outbox.completes(work), outbox.room(2), { p_flags: Flags.DebugMode });

@@ -20,14 +20,14 @@ async function covered(db: TestDatabase): Promise<Listener> {
   return listener;
 }
 
-describe.each(lanes)('A plain insert into the %s', (lane) => {
-  it('notifies nobody while nobody sleeps', async ({ db }) => {
+describe.each(lanes)('Plain inserts into the %s', (lane) => {
+  it('a plain insert notifies nobody while nobody sleeps', async ({ db }) => {
     const listener = await listen(db);
     await lane.insertPlain(db.pool, message());
     expect(await listener.heard()).toBe(0);
   });
 
-  it('wakes who sleeps when it commits, once a transaction', async ({ db }) => {
+  it('a plain insert wakes a sleeper at its commit, once per transaction', async ({ db }) => {
     const sleeper = await asleep(db);
     const writer = await begin(db);
     await lane.insertPlain(writer, message(), message());
@@ -36,7 +36,7 @@ describe.each(lanes)('A plain insert into the %s', (lane) => {
     expect(await sleeper.heard()).toBe(1);
   });
 
-  it('that is rolled back wakes nobody', async ({ db }) => {
+  it('a plain insert that is rolled back wakes nobody', async ({ db }) => {
     const sleeper = await asleep(db);
     const writer = await begin(db);
     await lane.insertPlain(writer, message());
@@ -45,7 +45,7 @@ describe.each(lanes)('A plain insert into the %s', (lane) => {
   });
 
   it.for(['read committed', 'repeatable read', 'serializable'])(
-    'wakes who sleeps from a %s transaction whose snapshot is older than the sleep',
+    'a plain insert in a %s transaction wakes a sleeper that fell asleep after its snapshot',
     async (level, { db }) => {
       const writer = await begin(db);
       await writer.query(`set transaction isolation level ${level}`);
@@ -57,7 +57,7 @@ describe.each(lanes)('A plain insert into the %s', (lane) => {
     },
   );
 
-  it('that comes from another table wakes once, however many rows it has', async ({ db }) => {
+  it('an insert from a query wakes a sleeper once, however many rows it has', async ({ db }) => {
     const sleeper = await asleep(db);
     await db.pool.query(
       `insert into ${lane.table} (message_id, ${lane.target}, event_type, event_data)
@@ -66,7 +66,7 @@ describe.each(lanes)('A plain insert into the %s', (lane) => {
     expect(await sleeper.heard()).toBe(1);
   });
 
-  it('by copy wakes too', async ({ db }) => {
+  it('an insert by copy wakes a sleeper', async ({ db }) => {
     const sleeper = await asleep(db);
     const columns = `message_id, ${lane.target}, event_type, event_data`;
     await db.pool.query(
@@ -76,7 +76,7 @@ describe.each(lanes)('A plain insert into the %s', (lane) => {
     expect(await sleeper.heard()).toBe(1);
   });
 
-  it('wakes for a role that may do nothing but insert', async ({ db }) => {
+  it('a role that may do nothing but insert wakes a sleeper', async ({ db }) => {
     const role = `${db.name}_writer`;
     await db.pool.query(`create role ${role}; grant insert on ${lane.table} to ${role}`);
     try {
@@ -94,15 +94,15 @@ describe.each(lanes)('A plain insert into the %s', (lane) => {
   });
 });
 
-describe.each(lanes)('A call that stores in the %s', (lane) => {
-  it('wakes nobody when all of it is leased to the caller', async ({ db, a }) => {
+describe.each(lanes)('Calls that store in the %s', (lane) => {
+  it('a call that leases all that it stores wakes nobody', async ({ db, a }) => {
     const sleeper = await asleep(db);
     expect(await a.call(lane.stores(...streams(3), ...stream(3)))).toHaveLength(6);
     expect(await a.call(lane.stores(message()))).toHaveLength(1);
     expect(await sleeper.heard()).toBe(0);
   });
 
-  it('wakes who sleeps, once, when it leaves something', async ({ db, a }) => {
+  it('a call that leaves a stored message to others wakes a sleeper, once', async ({ db, a }) => {
     const sleeper = await asleep(db);
     await a.call(outbox.stores(message()), inbox.stores(message()), lane.room(0));
     expect(await sleeper.heard()).toBe(1);
@@ -110,7 +110,7 @@ describe.each(lanes)('A call that stores in the %s', (lane) => {
     expect(await sleeper.heard()).toBe(1);
   });
 
-  it('leaves its session as it was: the next plain insert wakes', async ({ db, a }) => {
+  it('a plain insert wakes a sleeper also in a session that has stored through a call', async ({ db, a }) => {
     const sleeper = await asleep(db);
     const { client } = await openSession(db);
     await a.over(client).call(lane.stores(message()));
@@ -118,7 +118,7 @@ describe.each(lanes)('A call that stores in the %s', (lane) => {
     expect(await sleeper.heard()).toBe(1);
   });
 
-  it('or reports, or only asks, and leaves nothing wakes nobody', async ({ db, a }) => {
+  it('a call that reports or only asks, and leaves nothing to others, wakes nobody', async ({ db, a }) => {
     const work = await a.call(lane.stores(...streams(3)));
     const sleeper = await asleep(db);
     await a.call(lane.completes(work.slice(1)), lane.renews(work.slice(0, 1)));
@@ -127,8 +127,8 @@ describe.each(lanes)('A call that stores in the %s', (lane) => {
   });
 });
 
-describe.each(lanes)('A call that admits what was inserted into the %s', (lane) => {
-  it('and leaves it to its owner wakes who sleeps', async ({ db, a, b }) => {
+describe.each(lanes)('Calls that admit plain inserts into the %s', (lane) => {
+  it('a call that admits a plain insert and leaves it to its owner wakes a sleeper', async ({ db, a, b }) => {
     await a.call();
     await b.call();
     await lane.insertPlain(db.pool, message({ stream_id: await streamOwnedBy(db, b) }));
@@ -137,7 +137,7 @@ describe.each(lanes)('A call that admits what was inserted into the %s', (lane) 
     expect(await sleeper.heard()).toBe(1);
   });
 
-  it('and takes it, or keeps it for itself, wakes nobody', async ({ db, a, b }) => {
+  it('a call that takes a plain insert, or keeps it for itself, wakes nobody', async ({ db, a, b }) => {
     await a.call();
     await b.call();
     const own = await streamOwnedBy(db, a);
@@ -149,8 +149,10 @@ describe.each(lanes)('A call that admits what was inserted into the %s', (lane) 
   });
 });
 
-describe('Who has its hands full', () => {
-  it('passes the watch to one that is covered, and tells no other', async ({ db }) => {
+describe('Instances without a free place', () => {
+  it('an instance without a free place passes the watch to a covered one, and notifies no other', async ({
+    db,
+  }) => {
     const [watch, ...others] = [await asleep(db), await covered(db), await covered(db)];
     expect(await watch.fallAsleep(false)).toBe('passed');
     const heard = await Promise.all(others.map((other) => other.heard()));
@@ -159,20 +161,22 @@ describe('Who has its hands full', () => {
     expect(await others[0]?.fallAsleep()).toBe('asleep');
   });
 
-  it('tells one that is covered when nobody keeps the watch', async ({ db }) => {
+  it('an instance without a free place notifies a covered one when nobody keeps the watch', async ({
+    db,
+  }) => {
     const [watch, other, full] = [await asleep(db), await covered(db), await listen(db)];
     await watch.wakeUp();
     expect(await full.fallAsleep(false)).toBe('passed');
     expect([await other.heard(), await watch.heard()]).toEqual([1, 0]);
   });
 
-  it('tells nobody while another one keeps the watch', async ({ db }) => {
+  it('an instance without a free place notifies nobody while another one keeps the watch', async ({ db }) => {
     const [watch, other, full] = [await asleep(db), await covered(db), await covered(db)];
     expect(await full.fallAsleep(false)).toBe('passed');
     expect([await watch.heard(), await other.heard(), await full.wakeUp()]).toEqual([0, 0, false]);
   });
 
-  it('keeps the watch when nobody else could', async ({ db }) => {
+  it('an instance without a free place keeps the watch when nobody else could', async ({ db }) => {
     const [watch, awake] = [await asleep(db), await covered(db)];
     await awake.wakeUp();
     expect(await watch.fallAsleep(false)).toBe('asleep');
@@ -181,12 +185,12 @@ describe('Who has its hands full', () => {
   });
 });
 
-describe.each(lanes)('A report on a stream of the %s', (lane) => {
+describe.each(lanes)('Reports on streams of the %s', (lane) => {
   it.for([
     ['with room', {}],
-    ['without', noRoom],
+    ['without room', noRoom],
   ] as const)(
-    'in another one’s partition wakes who sleeps for what waits in it, %s',
+    'a report %s wakes a sleeper for what waits in a stream of another owner',
     async ([, room], { db, a, b }) => {
       for (const each of [a, b]) await each.call();
       const stream_id = await streamOwnedBy(db, b);
@@ -198,7 +202,7 @@ describe.each(lanes)('A report on a stream of the %s', (lane) => {
     },
   );
 
-  it('that its holder goes on with, or in which nothing waits, wakes nobody', async ({ db, a }) => {
+  it('a report on a stream that its holder goes on with, or that ends, wakes nobody', async ({ db, a }) => {
     const [first, second] = stream(2);
     const held = await a.call(lane.stores(first ?? message()));
     await lane.insertPlain(db.pool, second ?? message());
@@ -210,20 +214,18 @@ describe.each(lanes)('A report on a stream of the %s', (lane) => {
   });
 });
 
-describe('A goodbye', () => {
-  it('wakes who sleeps when it frees something, and only then', async ({ db, a, b }) => {
-    await a.call(outbox.stores(message()));
-    await b.call();
-    const sleeper = await asleep(db);
-    await db.pool.query('select deregister_instance($1)', [b.id]);
-    expect(await sleeper.heard()).toBe(0);
-    await db.pool.query('select deregister_instance($1)', [a.id]);
-    expect(await sleeper.heard()).toBe(1);
-  });
+it('deregister_instance wakes a sleeper only when it frees something', async ({ db, a, b }) => {
+  await a.call(outbox.stores(message()));
+  await b.call();
+  const sleeper = await asleep(db);
+  await db.pool.query('select deregister_instance($1)', [b.id]);
+  expect(await sleeper.heard()).toBe(0);
+  await db.pool.query('select deregister_instance($1)', [a.id]);
+  expect(await sleeper.heard()).toBe(1);
 });
 
-describe('Who wants to sleep', () => {
-  it('sleeps until it wakes up, asked once or twice', async ({ db }) => {
+describe('Falling asleep', () => {
+  it('a session that fell asleep twice is awake after it woke up once', async ({ db }) => {
     const worker = await asleep(db);
     expect(await worker.fallAsleep()).toBe('asleep');
     expect([await worker.wakeUp(), await worker.wakeUp()]).toEqual([true, false]);
@@ -231,14 +233,14 @@ describe('Who wants to sleep', () => {
     expect(await worker.heard()).toBe(0);
   });
 
-  it('is covered while another one keeps the watch, until it wakes up', async ({ db }) => {
+  it('a session is covered while another one keeps the watch, until it wakes up', async ({ db }) => {
     const [watch, other] = [await asleep(db), await covered(db)];
     expect([await other.wakeUp(), await other.wakeUp()]).toEqual([true, false]);
     await watch.wakeUp();
     expect(await other.fallAsleep()).toBe('asleep');
   });
 
-  it('takes the watch when nobody keeps it, and is covered no more', async ({ db }) => {
+  it('a covered session takes the watch when nobody keeps it, and is covered no more', async ({ db }) => {
     const [watch, other] = [await asleep(db), await covered(db)];
     await watch.wakeUp();
     expect([await other.fallAsleep(), await other.fallAsleep()]).toEqual(['asleep', 'asleep']);
@@ -247,7 +249,7 @@ describe('Who wants to sleep', () => {
     expect([await other.wakeUp(), await other.wakeUp()]).toEqual([true, false]);
   });
 
-  it('is told that writers are busy while nobody sleeps and one of them is open', async ({ db }) => {
+  it('a session is told to wait while nobody sleeps and a writer is open', async ({ db }) => {
     const worker = await listen(db);
     const writer = await begin(db);
     await outbox.insertPlain(writer, message());
@@ -256,7 +258,7 @@ describe('Who wants to sleep', () => {
     expect(await worker.fallAsleep()).toBe('asleep');
   });
 
-  it('and stores in its own session is not told of that', async ({ db }) => {
+  it('a sleeper is not notified of its own inserts', async ({ db }) => {
     const worker = await asleep(db);
     await outbox.insertPlain(worker.client, message());
     expect(await worker.heard()).toBe(0);
@@ -264,7 +266,7 @@ describe('Who wants to sleep', () => {
     expect(await worker.heard()).toBe(1);
   });
 
-  it('is disturbed by nothing in another schema', async () => {
+  it('a sleeper is not notified of inserts into another schema', async () => {
     await using db = await createTestDatabase();
     await migrate({ pool: db.pool, schema: 'other' });
     const [here, there] = [await asleep(db), await asleep(db, 'other')];
@@ -275,7 +277,7 @@ describe('Who wants to sleep', () => {
     expect([await here.heard(), await there.heard()]).toEqual([0, 1]);
   });
 
-  it('listens on a channel that needs no quotes, however the schema is called', async () => {
+  it('a schema with an unusual name has a channel that needs no quotes', async () => {
     await using db = await createTestDatabase();
     const schema = `Ünusual "${'x'.repeat(40)}`;
     await migrate({ pool: db.pool, schema });
