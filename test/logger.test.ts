@@ -3,8 +3,8 @@ import { consoleLogger } from '../src/logger.js';
 
 afterEach(() => vi.restoreAllMocks());
 
-describe('The logger of those who have none', () => {
-  it('writes warnings and errors, each as one line that can be searched for', () => {
+describe('The console logger', () => {
+  it('the console logger writes each warning and each error as one line', () => {
     const warn = vi.spyOn(console, 'warn').mockReturnValue();
     const error = vi.spyOn(console, 'error').mockReturnValue();
     consoleLogger.warn({ attempt: 1, schemas: ['a', 'b'] }, 'An attempt failed');
@@ -13,13 +13,13 @@ describe('The logger of those who have none', () => {
     expect(error.mock.calls).toEqual([['whizbang: It is over']]);
   });
 
-  it('writes the stack of an error as it is, at the end', () => {
+  it('the console logger writes the stack of an error as it is, at the end', () => {
     const error = vi.spyOn(console, 'error').mockReturnValue();
     consoleLogger.error({ error: 'Error: no\n    at here', type: 'OrderPlaced' }, 'Given up');
     expect(error.mock.calls).toEqual([["whizbang: Given up type='OrderPlaced': Error: no\n    at here"]]);
   });
 
-  it('writes what to do behind the error', () => {
+  it('the console logger writes what to do behind the error', () => {
     const warn = vi.spyOn(console, 'warn').mockReturnValue();
     consoleLogger.warn({ code: 'X', hint: 'Do it.', error: 'no' }, 'Failed');
     consoleLogger.warn({ hint: 'Do it.', error: 'no\n    at here' }, 'Failed');
@@ -29,7 +29,7 @@ describe('The logger of those who have none', () => {
     ]);
   });
 
-  it('is silent about the rest', () => {
+  it('the console logger writes nothing below a warning', () => {
     const spies = (['log', 'info', 'debug', 'warn', 'error'] as const).map((name) => vi.spyOn(console, name));
     consoleLogger.info({}, 'Started');
     consoleLogger.debug({}, 'receptor');

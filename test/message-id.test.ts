@@ -4,7 +4,7 @@ import { messageIdGenerator, newMessageId } from '../src/message-id.js';
 const timeOf = (id: string) => Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16);
 
 describe('A message id', () => {
-  it('is a UUID of version 7 that carries the time', () => {
+  it('a message id is a UUID of version 7 that carries the time', () => {
     const before = Date.now();
     const id = newMessageId();
     expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
@@ -12,14 +12,14 @@ describe('A message id', () => {
     expect(timeOf(id)).toBeLessThanOrEqual(Date.now() + 1);
   });
 
-  it('is greater than every one made before it, however many are made in one millisecond', () => {
+  it('a message id is greater than all made before it, also within one millisecond', () => {
     const next = messageIdGenerator(() => 1_700_000_000_000);
     const ids = Array.from({ length: 20_000 }, next);
     expect(ids).toEqual([...ids].sort());
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  it('keeps rising when the clock is set back', () => {
+  it('message ids keep rising when the clock is set back', () => {
     let now = 1_700_000_000_000;
     const next = messageIdGenerator(() => now);
     const before = next();
@@ -29,7 +29,7 @@ describe('A message id', () => {
     expect(timeOf(after)).toBe(1_700_000_000_000);
   });
 
-  it('differs between two generators at the same moment', () => {
+  it('message ids of two generators differ at the same moment', () => {
     const [a, b] = [messageIdGenerator(() => 5), messageIdGenerator(() => 5)];
     const ids = Array.from({ length: 1000 }, () => [a(), b()]).flat();
     expect(new Set(ids).size).toBe(2000);

@@ -29,12 +29,12 @@ describe.each(each)('$name of $table', ({ numbers, name, option }) => {
   const resolve = (given: Record<string, unknown>): Record<string, number | undefined> =>
     resolveOptions('Test', numbers, given);
 
-  it('is accepted at both ends of its bound', () => {
+  it('a number option is accepted at both ends of its bound', () => {
     expect(resolve({ [name]: option.min })).toMatchObject({ [name]: option.min });
     expect(resolve({ [name]: option.max })).toMatchObject({ [name]: option.max });
   });
 
-  it('is refused beyond both ends of its bound, with the bound and the unit', () => {
+  it('a number option is refused beyond both ends of its bound, with the bound and the unit', () => {
     for (const value of [
       option.min - step,
       option.max === Number.MAX_SAFE_INTEGER ? Infinity : option.max + step,
@@ -45,14 +45,14 @@ describe.each(each)('$name of $table', ({ numbers, name, option }) => {
     }
   });
 
-  it('is refused when it is not a number of its kind', () => {
+  it('a number option is refused when it is not a number of its kind', () => {
     const wrong = [Number.NaN, Number.POSITIVE_INFINITY, String(option.min), true, {}];
     for (const value of option.fractions ? wrong : [...wrong, option.min + 0.5]) {
       expect(refusalOf(() => resolve({ [name]: value })).details.option).toBe(name);
     }
   });
 
-  it('has its default when it is left out', () => {
+  it('a number option has its default when it is left out', () => {
     expect(resolve({})[name]).toBe(option.default);
     expect(resolve({ [name]: undefined })[name]).toBe(option.default);
   });
@@ -119,53 +119,59 @@ describe('The page of options', () => {
       .map((text) => [text.slice(0, text.indexOf('\n')), text]),
   );
 
-  it('has a section for every table of the code, and no other', () => {
+  it('the page of options has a section for every table of the code, and no other', () => {
     expect([...sections.keys()].sort()).toEqual(Object.keys(headings).sort());
     expect(Object.values(headings).sort()).toEqual(tables.map(({ table }) => table).sort());
   });
 
-  it.each(Object.entries(headings))('lists under %s exactly the numbers of %s', (heading, name) => {
-    const row = /^\| `(\w+)` \| ([^|]+) \| ([\d.]+) \| (\d+) \| (\w+) \| (.*) \|$/gm;
-    const onPage = [...(sections.get(heading) ?? '').matchAll(row)].map(
-      ([, option, fallback = '', min, max, unit, meaning = '']) => ({
+  it.each(Object.entries(headings))(
+    'the page of options lists under %s exactly the numbers of %s',
+    (heading, name) => {
+      const row = /^\| `(\w+)` \| ([^|]+) \| ([\d.]+) \| (\d+) \| (\w+) \| (.*) \|$/gm;
+      const onPage = [...(sections.get(heading) ?? '').matchAll(row)].map(
+        ([, option, fallback = '', min, max, unit, meaning = '']) => ({
+          name: option,
+          ...(/^(none|in SQL)/.test(fallback) ? {} : { default: Number(fallback) }),
+          min: Number(min),
+          max: Number(max),
+          unit,
+          ...(meaning.includes('Fractions allowed.') ? { fractions: true } : {}),
+        }),
+      );
+      const { options: numbers } = tables.find(({ table }) => table === name) ?? { options: {} };
+      const inCode = Object.entries<NumberOption>(numbers).map(([option, bounds]) => ({
         name: option,
-        ...(/^(none|in SQL)/.test(fallback) ? {} : { default: Number(fallback) }),
-        min: Number(min),
-        max: Number(max),
-        unit,
-        ...(meaning.includes('Fractions allowed.') ? { fractions: true } : {}),
-      }),
-    );
-    const { options: numbers } = tables.find(({ table }) => table === name) ?? { options: {} };
-    const inCode = Object.entries<NumberOption>(numbers).map(([option, bounds]) => ({
-      name: option,
-      ...bounds,
-    }));
-    expect(onPage).toEqual(inCode);
-  });
+        ...bounds,
+      }));
+      expect(onPage).toEqual(inCode);
+    },
+  );
 
-  it.each(Object.keys(headings))('lists under %s exactly the options that are taken', async (heading) => {
-    const onPage = [...(sections.get(heading) ?? '').matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => name);
-    const taken = await known[heading]?.();
-    expect(onPage.sort()).toEqual([...new Set(taken)].sort());
-  });
+  it.each(Object.keys(headings))(
+    'the page of options lists under %s exactly the options that are taken',
+    async (heading) => {
+      const onPage = [...(sections.get(heading) ?? '').matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => name);
+      const taken = await known[heading]?.();
+      expect(onPage.sort()).toEqual([...new Set(taken)].sort());
+    },
+  );
 });
 
 describe('Options', () => {
   const resolve = (given: Record<string, unknown>) =>
     resolveOptions('Test', coordinatorOptions, given, ['pool']);
 
-  it('are frozen once they are resolved', () => {
+  it('resolved options are frozen', () => {
     expect(Object.isFrozen(resolve({}))).toBe(true);
   });
 
-  it('suggest the name that was probably meant', () => {
+  it('an unknown option is refused with the name that was probably meant', () => {
     expect(refusalOf(() => resolve({ leaseSecond: 5 })).hint).toBe('Did you mean leaseSeconds?');
     expect(refusalOf(() => resolve({ leaseseconds: 5 })).hint).toBe('Did you mean leaseSeconds?');
     expect(refusalOf(() => resolve({ pol: 5 })).hint).toBe('Did you mean pool?');
   });
 
-  it('list what there is when nothing comes near', () => {
+  it('an unknown option is refused with all names when none is similar', () => {
     const error = refusalOf(() => resolve({ colour: 'blue' }));
     expect(error.details).toEqual({ option: 'colour' });
     for (const name of Object.keys(coordinatorOptions)) expect(error.hint).toContain(name);

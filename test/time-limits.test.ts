@@ -17,18 +17,18 @@ afterEach(() => void vi.useRealTimers());
 const expectNoTimers = () => expect(vi.getTimerCount()).toBe(0);
 
 describe('answerWithin', () => {
-  it('gives the answer that comes in time, and leaves no timer', async () => {
+  it('answerWithin gives the answer that comes in time, and leaves no timer', async () => {
     expect(await answerWithin(100, Promise.resolve('answer'))).toBe('answer');
     expect(await answerWithin(undefined, Promise.resolve('answer'))).toBe('answer');
     expectNoTimers();
   });
 
-  it('passes an error on, and leaves no timer', async () => {
+  it('answerWithin passes an error on, and leaves no timer', async () => {
     await expect(answerWithin(100, Promise.reject(new Error('refused')))).rejects.toThrow('refused');
     expectNoTimers();
   });
 
-  it('gives up with CONNECTION_LOST, which says how long nothing came', async () => {
+  it('answerWithin rejects with CONNECTION_LOST, which carries how long nothing came', async () => {
     const waiting = answerWithin(1500, never).catch((error: unknown) => error as WhizbangError);
     await vi.advanceTimersByTimeAsync(1500);
     const error = (await waiting) as WhizbangError;
@@ -40,12 +40,12 @@ describe('answerWithin', () => {
 describe('withinTime', () => {
   const { signal } = new AbortController();
 
-  it('gives what the work returns, and leaves no timer', async () => {
+  it('withinTime gives what the work returns, and leaves no timer', async () => {
     expect(await withinTime(1, signal, async () => 7)).toBe(7);
     expectNoTimers();
   });
 
-  it('tells the work by its signal when the time is up, and rejects with HANDLER_TIMEOUT', async () => {
+  it('withinTime aborts the signal of the work when the time is up, and rejects with HANDLER_TIMEOUT', async () => {
     let given: AbortSignal | undefined;
     const waiting = withinTime(2, signal, (inner) => {
       given = inner;
@@ -60,7 +60,7 @@ describe('withinTime', () => {
 });
 
 describe('beforeDeadline', () => {
-  it('says whether the work was done by then', async () => {
+  it('beforeDeadline tells whether the work was done by then', async () => {
     expect(await beforeDeadline(Promise.resolve(), performance.now() + 10)).toBe(true);
     const late = beforeDeadline(never, performance.now() + 10);
     await vi.advanceTimersByTimeAsync(10);
@@ -70,7 +70,7 @@ describe('beforeDeadline', () => {
 });
 
 describe('unlessAborted', () => {
-  it('gives what the work gives while nobody aborts, and leaves no listener', async () => {
+  it('unlessAborted gives what the work gives while nobody aborts, and leaves no listener', async () => {
     const controller = new AbortController();
     const remove = vi.spyOn(controller.signal, 'removeEventListener');
     expect(await unlessAborted(controller.signal, Promise.resolve(7))).toBe(7);
@@ -78,7 +78,7 @@ describe('unlessAborted', () => {
     expect(await unlessAborted(undefined, Promise.resolve(7))).toBe(7);
   });
 
-  it('rejects at once with the reason of the signal, also of one that was aborted before', async () => {
+  it('unlessAborted rejects at once with the reason of the signal, also if it was aborted before', async () => {
     const controller = new AbortController();
     const waiting = unlessAborted(controller.signal, never);
     controller.abort('enough');
@@ -86,7 +86,7 @@ describe('unlessAborted', () => {
     await expect(unlessAborted(controller.signal, never)).rejects.toBe('enough');
   });
 
-  it('waits for the grace that the reason allows, and rejects with what is made of it', async () => {
+  it('unlessAborted waits for the grace that the reason allows, and then rejects with giveUp', async () => {
     const controller = new AbortController();
     const options = { graceMs: () => 50, giveUp: (reason: unknown) => `gave up: ${String(reason)}` };
     const work = new Promise<string>((resolve) => setTimeout(resolve, 40, 'done'));

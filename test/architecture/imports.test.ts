@@ -71,8 +71,8 @@ const folderOf = (file: string) => (file.includes('/') ? file.slice(0, file.inde
 const roomOf = (file: string) => /^work\/([^/]+)\//.exec(file)?.[1];
 const name = ({ file, imported }: { file: string; imported: string }) => `${file} imports ${imported}`;
 
-describe('imports under src point one way', () => {
-  it('the vocabulary knows nobody but what comes before it', () => {
+describe('Imports under src', () => {
+  it('a file of the vocabulary imports only those before it', () => {
     const wrong = edges.filter(({ file, imported }) => {
       const place = vocabulary.indexOf(file);
       return place >= 0 && !vocabulary.slice(0, place).includes(imported);
@@ -80,7 +80,7 @@ describe('imports under src point one way', () => {
     expect(wrong.map(name)).toEqual([]);
   });
 
-  it('there is no cycle', () => {
+  it('the imports under src have no cycle', () => {
     expect(findCycle(graph)).toBeUndefined();
   });
 
@@ -91,7 +91,7 @@ describe('imports under src point one way', () => {
     expect(wrong.map(name)).toEqual([]);
   });
 
-  it('a folder imports itself and what it is allowed to', () => {
+  it('a folder imports itself and the folders it may import', () => {
     const wrong = edges.filter(({ file, imported }) => {
       const [from, to] = [folderOf(file), folderOf(imported)];
       if (mayImportAnything(file) || from === undefined || to === undefined || from === to) return false;
@@ -108,7 +108,7 @@ describe('imports under src point one way', () => {
     expect(wrong.map(name)).toEqual([]);
   });
 
-  it('a room of work imports itself and what it is allowed to', () => {
+  it('a room of work imports itself and the rooms it may import', () => {
     const wrong = edges.filter(({ file, imported }) => {
       const [from, to] = [roomOf(file), roomOf(imported)];
       if (from === undefined || to === undefined || from === to) return false;
@@ -122,13 +122,13 @@ describe('imports under src point one way', () => {
   });
 });
 
-describe('the check itself', () => {
-  it('sees every way to import', () => {
+describe('The check of imports', () => {
+  it('the check of imports sees every way to import', () => {
     const text = `import './a.js';\nimport type { B } from "../b.js";\nexport * from './c/index.js';\nimport {\n  d,\n} from './d.js';\nawait import('./e.js');\nimport fs from 'node:fs';`;
     expect(importsOf('x/y.ts', text)).toEqual(['x/a.ts', 'b.ts', 'x/c/index.ts', 'x/d.ts', 'x/e.ts']);
   });
 
-  it('finds a cycle and names the way around it', () => {
+  it('the check of imports finds a cycle and names the way around it', () => {
     const circular = new Map([
       ['a.ts', ['b.ts']],
       ['b.ts', ['c.ts']],

@@ -33,7 +33,7 @@ function statementsIn(text: string): string[] {
 const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
 
 describe('SQL is behind one door', () => {
-  it('no other folder holds a statement', () => {
+  it('no folder but those that talk to PostgreSQL holds an SQL statement', () => {
     const found = files
       .filter((file) => !Object.hasOwn(folders, file.split('/')[0] ?? ''))
       .flatMap((file) =>
@@ -44,7 +44,7 @@ describe('SQL is behind one door', () => {
     expect(found).toEqual([]);
   });
 
-  it('every exception is still needed', () => {
+  it('every file that may hold a statement of SQL holds it', () => {
     const unused = Object.entries(exceptions).flatMap(([file, words]) => {
       const found = statementsIn(readFileSync(join(src, file), 'utf8'));
       return words.filter((word) => !found.includes(word)).map((word) => `${file}: ${word}`);
@@ -52,7 +52,7 @@ describe('SQL is behind one door', () => {
     expect(unused).toEqual([]);
   });
 
-  it('sees a statement in every kind of string, and none in a comment', () => {
+  it('the search for SQL sees a statement in every kind of string, and none in a comment', () => {
     const text = [
       "const a = 'select 1';",
       'const b = `\n  insert into t values (1)`;',

@@ -19,22 +19,22 @@ describe('The words of the SQL files', () => {
     },
   );
 
-  it('BothStages is the sum of the two stages', () => {
+  it('the constant BothStages is the sum of the two stages', () => {
     const { ReceptorProcessed, PerspectiveProcessed } = MessageProcessingStatus;
     expect(constants.BothStages).toBe(ReceptorProcessed | PerspectiveProcessed);
   });
 
-  it('every word that a file uses is known', () => {
+  it('every word in braces that an SQL file uses is known', () => {
     const words = { lane: 'inbox', target: 'handler_name', stored_at: 'received_at' };
     for (const file of files) expect(withWords(codeOf(file), words), file).not.toMatch(/\{[A-Za-z]\w*\}/);
   });
 
-  it('a status or a flag is compared with a name, not with a number', () => {
+  it('an SQL file compares a status or a flag with a name, not with a number', () => {
     for (const file of files)
       expect(codeOf(file), file).not.toMatch(/(status|flags|completion)\w* [&|] ~?\d/);
   });
 
-  it('a large number has a name', () => {
+  it('a large number in an SQL file has a name', () => {
     for (const file of files) expect(codeOf(file), file).not.toMatch(/\b\d{8,}\b/);
   });
 });

@@ -60,35 +60,35 @@ function faultsOf(header: readonly string[]): string[] {
 }
 
 describe('The files of sql/functions', () => {
-  it('have a header that says what they do, lock, read by and raise, and who calls them', () => {
+  it('the header of every SQL function has a purpose and all keys, in order', () => {
     const wrong = functions.map(({ file, header }) => ({ file, faults: faultsOf(header) }));
     expect(wrong.filter(({ faults }) => faults.length > 0)).toEqual([]);
   });
 
-  it('name their callers, as `node scripts/sql-calls.mjs` writes them', () => {
+  it('the header of every SQL function names its callers, as `node scripts/sql-calls.mjs` writes them', () => {
     for (const { file, name, header } of functions) {
       const start = header.findIndex((line) => line.startsWith('-- Called by:'));
       expect(header.slice(start), file).toEqual(calledByLines(callers.get(name) ?? []));
     }
   });
 
-  it('are all called', () => {
+  it('every SQL function has a caller', () => {
     expect([...callers].filter(([, list]) => list.length === 0)).toEqual([]);
   });
 
-  it('are named like the function that they create', () => {
+  it('every file of sql/functions is named like the function that it creates', () => {
     const wrong = functions.filter(({ name, creates }) => name !== creates);
     expect(wrong.map(({ file, creates }) => `${file} creates ${creates}`)).toEqual([]);
   });
 
-  it('are short', () => {
+  it('every SQL function is short, or has a reason to be longer', () => {
     const wrong = functions.filter(
       ({ file, codeLines }) => codeLines > (mayBeLonger[file]?.[0] ?? mostCodeLines),
     );
     expect(wrong.map(({ file, codeLines }) => `${file}: ${codeLines} lines of code`)).toEqual([]);
   });
 
-  it('point to the reason where they leave the planner no choice', () => {
+  it('an SQL function that leaves the planner no choice points to the reason', () => {
     const forms = /enable_\w+ = off|\.lane = [^)]*\) is true|is null\) is true|\boffset 0\b/;
     const wrong = functions.filter(
       ({ code, text }) => forms.test(code) && !text.includes('docs/internals/mechanism.md#plans-that-hold'),
@@ -96,7 +96,7 @@ describe('The files of sql/functions', () => {
     expect(wrong.map(({ file }) => file)).toEqual([]);
   });
 
-  it('the table of contents of a call, process_work_batch.sql, has at most 150 lines in all', () => {
+  it('the table of contents of a call, process_work_batch.sql, has at most 150 lines', () => {
     const { text } = functions.find(({ file }) => file === 'process_work_batch.sql') ?? { text: '' };
     expect(text.trimEnd().split('\n').length).toBeLessThanOrEqual(150);
     expect(text).toContain('create or replace function process_work_batch(');
@@ -104,25 +104,25 @@ describe('The files of sql/functions', () => {
 });
 
 describe('Calls between the folders of sql/functions', () => {
-  it('go where they may', () => {
+  it('SQL functions call only functions in folders that theirs may call', () => {
     const wrong = edges.filter(({ from, to }) => from !== to && !folderMayCall[from]?.includes(to));
     expect(wrong.map(({ fn, called }) => `${fn.file} calls ${called}`)).toEqual([]);
   });
 
-  it('have no cycle', () => {
+  it('the calls between the folders of sql/functions have no cycle', () => {
     expect(findCycle(new Map(Object.entries(folderMayCall)))).toBeUndefined();
   });
 
-  it('lead to folders that exist', () => {
+  it('the list of folders that may call others names every folder of sql/functions', () => {
     expect(Object.keys(folderMayCall)).toEqual([...new Set(folders.values())].sort());
   });
 });
 
-describe('The check itself', () => {
+describe('The check of the SQL functions', () => {
   const known = new Set(['wh_a', 'wh_b_{lane}', 'wh_c_inbox', 'wh_c_outbox', 'wh_d']);
   const callsIn = (body: string) => callsOf(parseFunction('x/wh_d.sql', `-- It.\n${body}`), known);
 
-  it('sees calls of functions that are installed for both lanes, and of single ones', () => {
+  it('the check of calls sees functions that are installed for both lanes, and single ones', () => {
     expect(callsIn('perform wh_b_inbox(1); perform wh_a (wh_c_{lane}(2));')).toEqual([
       'wh_b_{lane}',
       'wh_a',
@@ -131,11 +131,11 @@ describe('The check itself', () => {
     ]);
   });
 
-  it('sees no call in a comment, a string or a recursion', () => {
+  it('the check of calls sees no call in a comment, a string or a recursion', () => {
     expect(callsIn(`select 'wh_a(it''s)', wh_d(3); -- as wh_a() does`)).toEqual([]);
   });
 
-  it('reads the name, the folder and the length of a file', () => {
+  it('a parsed SQL function has the name, the folder and the length of its file', () => {
     const text = '-- Header.\ncreate or replace function wh_b_{lane}()\n\n  -- why\nreturns int\n';
     expect(parseFunction('x/wh_b_lane.lane.sql', text)).toMatchObject({
       folder: 'x',
@@ -146,7 +146,7 @@ describe('The check itself', () => {
     });
   });
 
-  it('breaks a long list of callers', () => {
+  it('a long list of callers is broken into several lines', () => {
     const lines = calledByLines(Array.from({ length: 20 }, (_, place) => `wh_caller_${place}`));
     expect(lines.length).toBeGreaterThan(1);
     expect(lines.every((line) => line.length <= longestLine)).toBe(true);
@@ -161,7 +161,7 @@ describe('The check itself', () => {
     '-- Called by: wh_a',
   ];
 
-  it('accepts a whole header', () => {
+  it('the check of headers accepts a whole header', () => {
     expect(faultsOf(whole)).toEqual([]);
   });
 
@@ -172,7 +172,7 @@ describe('The check itself', () => {
     ['a key has no value', whole.with(3, '-- Raises:'), 'text behind the keys, or a key without a value'],
     ['text follows the keys', [...whole, '-- More.'], 'text behind the keys, or a key without a value'],
     ['a line is too long', whole.with(0, `-- ${'x'.repeat(longestLine)}`), 'a line is too long'],
-  ])('refuses a header in which %s', (_, header, fault) => {
+  ])('the check of headers refuses a header in which %s', (_, header, fault) => {
     expect(faultsOf(header)).toContain(fault);
   });
 });

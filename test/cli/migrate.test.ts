@@ -12,7 +12,7 @@ describe('whizbang migrate', () => {
   });
   afterEach(() => db.drop());
 
-  it('installs from DATABASE_URL, says so in one line, and again that nothing is to do', async () => {
+  it('whizbang migrate installs from DATABASE_URL, and the second time reports that nothing is to do', async () => {
     const env = { DATABASE_URL: db.connectionString };
     const first = await runCli(['migrate'], env);
     expect(first).toMatchObject({ code: 0, stderr: '' });
@@ -28,7 +28,7 @@ describe('whizbang migrate', () => {
     });
   });
 
-  it('prefers --database-url, and installs into --schema', async () => {
+  it('whizbang migrate prefers --database-url to DATABASE_URL, and installs into --schema', async () => {
     const env = { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/nowhere' };
     const run = await runCli(
       ['migrate', '--database-url', db.connectionString, '--schema', 'messaging'],
@@ -43,7 +43,7 @@ describe('whizbang migrate', () => {
     expect(rows).toEqual([{ there: true }]);
   });
 
-  it('says what is wrong on stderr, with what to do, and ends with 1', async () => {
+  it('whizbang migrate writes what is wrong and what to do to stderr, and exits with 1', async () => {
     expect(await runCli(['migrate'])).toEqual({
       code: 1,
       stdout: '',
@@ -59,7 +59,7 @@ describe('whizbang migrate', () => {
     });
   });
 
-  it('never prints the password', async () => {
+  it('whizbang migrate never prints the password', async () => {
     for (const url of ['postgres://me:hush-hush@127.0.0.1:1/x', 'postgres://me:hush-hush@host:port:1/x']) {
       const run = await runCli(['migrate', '--database-url', url]);
       expect(run.code).toBe(1);
@@ -72,17 +72,17 @@ describe('whizbang migrate', () => {
 });
 
 describe('whizbang', () => {
-  it('prints its version', async () => {
+  it('whizbang --version prints the version', async () => {
     expect(await runCli(['--version'])).toEqual({ code: 0, stdout: `${packageVersion}\n`, stderr: '' });
   });
 
-  it('suggests the command that was probably meant', async () => {
+  it('whizbang suggests the command that was probably meant', async () => {
     const run = await runCli(['migrat']);
     expect(run).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('migrate') });
   });
 });
 
-describe('The line of a migration', () => {
+describe('The report of a migration', () => {
   const report = {
     schema: 's',
     applied: [],
@@ -93,7 +93,7 @@ describe('The line of a migration', () => {
     toVersion: '1.1.0',
   };
 
-  it('names what was applied and from which version', () => {
+  it('the report of a migration names what was applied and the version before', () => {
     expect(describeReport(report)).toBe(
       'Schema s migrated from whizbang 1.0.0 to 1.1.0: 1 function applied.',
     );
@@ -101,8 +101,8 @@ describe('The line of a migration', () => {
   });
 });
 
-describe('A text for people', () => {
-  it('has no password in its URLs', () => {
+describe('Passwords in printed text', () => {
+  it('a printed URL has no password', () => {
     expect(withoutPasswords('at postgres://u:p@ss@h:5432/d, then x')).toBe(
       'at postgres://u:***@h:5432/d, then x',
     );

@@ -48,8 +48,8 @@ function groupByStream(items: readonly WorkItem[]): Map<string | null, WorkItem[
   return streams;
 }
 
-describe('What is sent in a transaction', () => {
-  it('is there when it commits, and not when it rolls back', async () => {
+describe('A message sent in a transaction', () => {
+  it('a message sent in a transaction is stored at the commit, and not after a rollback', async () => {
     await using db = await createTestDatabase();
     const client = await db.connect();
     await client.query('begin');
@@ -62,16 +62,19 @@ describe('What is sent in a transaction', () => {
     expect(await storedIds(db.pool)).toEqual([kept]);
   });
 
-  it.each(['read committed', 'repeatable read', 'serializable'])('may be sent at %s', async (level) => {
-    await using db = await createTestDatabase();
-    const client = await db.connect();
-    await client.query(`begin isolation level ${level}`);
-    const id = await dispatcher.send(PlaceOrder({ orderId: 'a' }), { tx: client });
-    await client.query('commit');
-    expect(await storedIds(db.pool)).toEqual([id]);
-  });
+  it.each(['read committed', 'repeatable read', 'serializable'])(
+    'a message can be sent in a %s transaction',
+    async (level) => {
+      await using db = await createTestDatabase();
+      const client = await db.connect();
+      await client.query(`begin isolation level ${level}`);
+      const id = await dispatcher.send(PlaceOrder({ orderId: 'a' }), { tx: client });
+      await client.query('commit');
+      expect(await storedIds(db.pool)).toEqual([id]);
+    },
+  );
 
-  it('arrives with its whole envelope', async () => {
+  it('a message sent in a transaction arrives with its whole envelope', async () => {
     await using db = await createTestDatabase();
     const scope = { tenant: `O'Hara "☃" \\ $1 {}` };
     const payload = { orderId: `'; drop table wh_outbox; -- "𝄞" \\u0000 \n`, total: 1.5 };
@@ -94,7 +97,7 @@ describe('What is sent in a transaction', () => {
     });
   });
 
-  it('continues a conversation across the database', async () => {
+  it('a message sent while another is handled continues its conversation across the database', async () => {
     await using db = await createTestDatabase();
     const orders = coordinatorOf(db.pool);
     const first = await dispatcher.send(PlaceOrder({ orderId: 'a' }), {
@@ -121,7 +124,7 @@ describe('What is sent in a transaction', () => {
     });
   });
 
-  it('keeps the order of a thousand messages of one statement', async () => {
+  it('a thousand messages of one statement keep their order', async () => {
     await using db = await createTestDatabase();
     const events = Array.from({ length: 1000 }, (_, i) =>
       OrderPlaced({ orderId: `order-${i % 7}`, total: i }),
@@ -146,7 +149,7 @@ describe('What is sent in a transaction', () => {
     }
   });
 
-  it('waits for its time, and is an event of its stream', async () => {
+  it('an event sent for a later time waits for it, and is an event of its stream', async () => {
     await using db = await createTestDatabase();
     const at = new Date('2099-01-02T03:04:05.678Z');
     await dispatcher.publish(OrderPlaced({ orderId: 'a', total: 1 }), { tx: db.pool, at });
@@ -155,7 +158,7 @@ describe('What is sent in a transaction', () => {
     expect((await coordinatorOf(db.pool).processWorkBatch()).outbox).toEqual([]);
   });
 
-  it('is sent once when the same id is sent again', async () => {
+  it('a message sent twice under one id is stored once', async () => {
     await using db = await createTestDatabase();
     const messageId = newMessageId();
     for (const total of [1, 2]) {
@@ -165,7 +168,7 @@ describe('What is sent in a transaction', () => {
     expect(rows).toEqual([{ event_data: { orderId: 'a', total: 1 } }]);
   });
 
-  it('goes into the schema that is named, whatever the search path is', async () => {
+  it('the insert goes into the schema that is named, whatever the search path is', async () => {
     await using db = await createTestDatabase();
     await migrate({ pool: db.pool, schema: 'Odd "name"' });
     const { text, values } = transactionalInsert('Odd "name"')([aMessage()]);
@@ -175,14 +178,14 @@ describe('What is sent in a transaction', () => {
     expect(rows).toEqual([{ n: 1 }]);
   });
 
-  it('gives back no rows, which some drivers cannot read', async () => {
+  it('the insert returns no rows, which some drivers cannot read', async () => {
     await using db = await createTestDatabase();
     const result = await store(db.pool, [aMessage(), aMessage()]);
     expect(result.rows).toEqual([]);
     expect(result.fields).toEqual([]);
   });
 
-  it('has the defaults of the table for what it does not say', async () => {
+  it('the insert leaves the defaults of the table to fields that a message does not have', async () => {
     await using db = await createTestDatabase();
     const [said, plain] = [aMessage(), aMessage()];
     await store(db.pool, [said]);
@@ -196,7 +199,7 @@ describe('What is sent in a transaction', () => {
   });
 });
 
-describe('A bad message is refused by its field, before the transaction is touched', () => {
+describe('A message that is refused before the insert', () => {
   it.each([
     ['messageId', { messageId: 'order-1' }],
     ['destination', { destination: '' }],
@@ -209,13 +212,13 @@ describe('A bad message is refused by its field, before the transaction is touch
     ['streamId', { streamId: 'order-1' }],
     ['scheduledFor', { scheduledFor: new Date(Number.NaN) }],
     ['expectedVersion', { expectedVersion: 1 }],
-  ])('%s', async (field, rest) => {
+  ])('a message with a bad %s is refused by the name of the field', async (field, rest) => {
     const error = await refusalOf(() => insert([aMessage(), aMessage(rest)]), 'INVALID_REQUEST');
     expect(error.details.field).toBe(`messages[1].${field}`);
     expect(error.message).toContain(`messages[1].${field} `);
   });
 
-  it('a zero character in a payload is refused when it is sent, with the field as the sender knows it', async () => {
+  it('a zero character in a payload is refused with its field, and the transaction goes on', async () => {
     await using db = await createTestDatabase();
     const client = await db.connect();
     await client.query('begin');
@@ -229,7 +232,7 @@ describe('A bad message is refused by its field, before the transaction is touch
     expect(await storedIds(db.pool)).toHaveLength(1);
   });
 
-  it('text that only looks like a zero character is stored', async () => {
+  it('a text that only looks like a zero character is stored', async () => {
     await using db = await createTestDatabase();
     const eventData = { note: '\\u0000 \\ud834' };
     await store(db.pool, [aMessage({ eventData })]);

@@ -41,7 +41,7 @@ afterAll(async () => {
 const rowsOf = async (sql: string) => (await db.pool.query(names(sql))).rows;
 
 describe('A role with the documented grants', () => {
-  it('can run a whole service', async () => {
+  it('a role with the documented grants can run a whole service', async () => {
     const warnings: object[] = [];
     const logger = {
       ...silentLogger,
@@ -85,7 +85,7 @@ describe('A role with the documented grants', () => {
     expect(await rowsOf('select 1 from messaging.wh_dead_letters')).toEqual([]);
   });
 
-  it('is told of services that it may not deliver to', async () => {
+  it('a service is warned at its start of services that its role may not deliver to', async () => {
     await db.pool.query('create schema foreign_service');
     await migrate({ pool: db.pool, schema: 'foreign_service' });
     const warnings: string[] = [];
@@ -103,7 +103,7 @@ describe('A role with the documented grants', () => {
     await db.pool.query('drop schema foreign_service cascade');
   });
 
-  it('can do all the work', async () => {
+  it('a role with the documented grants can store, claim, complete, fail and deregister', async () => {
     const it = new WorkCoordinator({ pool: app, schema: 'messaging', instance: { serviceName: 'orders' } });
     const [out, inn] = [outboxMessage({ streamId: newMessageId(), isEvent: true }), inboxMessage()];
     const batch = await it.processWorkBatch({ newOutboxMessages: [out], newInboxMessages: [inn] });
@@ -125,7 +125,7 @@ describe('A role with the documented grants', () => {
     expect(await it.deregister()).toBe(1);
   });
 
-  it('may execute exactly the functions of the page', async () => {
+  it('a role with the documented grants may execute exactly the functions of the page', async () => {
     const executable = await rowsOf(
       `select proname::text as name from pg_proc
         where pronamespace = 'messaging'::regnamespace and has_function_privilege('whizbang_app', oid, 'execute')
@@ -156,7 +156,7 @@ describe('A role with the documented grants', () => {
     ]);
   });
 
-  it('has no right on any table, view or sequence but to insert into the outbox', async () => {
+  it('a role with the documented grants has one right on tables: to insert into the outbox', async () => {
     const rights = await rowsOf(
       `select c.relname::text as name, r.privilege
          from pg_class c,
@@ -176,7 +176,7 @@ describe('A role with the documented grants', () => {
     expect(sequences).toEqual([]);
   });
 
-  it('cannot make anything in the schema', async () => {
+  it('a role with the documented grants cannot create anything in the schema', async () => {
     const rights = await rowsOf(`select has_schema_privilege('whizbang_app', 'messaging', 'create') as may`);
     expect(rights).toEqual([{ may: false }]);
   });
@@ -200,11 +200,11 @@ describe('A role with the documented grants', () => {
     `select nextval('messaging.wh_event_sequence')`,
     'select * from messaging.wh_migrations',
     'create table messaging.mine (a int)',
-  ])('is refused: %s', async (sql) => {
+  ])('a role with the documented grants may not: %s', async (sql) => {
     await expect(app.query(sql)).rejects.toMatchObject({ code: '42501' });
   });
 
-  it('is told so by the coordinator and by the migrator', async () => {
+  it('the coordinator and the migrator report PERMISSION_DENIED to a role without the rights they need', async () => {
     const reader = new pg.Pool({
       connectionString: db.connectionString,
       options: names('-c role=whizbang_reader'),
@@ -225,7 +225,7 @@ describe('A role with the documented grants', () => {
 });
 
 describe('A role that only reads', () => {
-  it('sees the views and nothing else', async () => {
+  it('a role that only reads sees a view, and not the outbox', async () => {
     const client = await db.connect();
     await client.query(names('set role whizbang_reader'));
     await expect(client.query('select * from messaging.wh_partition_assignments')).resolves.toBeDefined();

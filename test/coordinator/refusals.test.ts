@@ -33,7 +33,7 @@ describe('The database', () => {
       { outboxCompletions: [{ messageId: newMessageId(), status: 'done' }] },
     ],
     ['p_inbox_failures[0].message_id', { inboxFailures: [{ completedStatus: 0, error: 'e' }] }],
-  ])('refuses a bad %s by its name, and nothing of the call is applied', async (field, request) => {
+  ])('the database refuses a bad %s by its name, and applies nothing of the call', async (field, request) => {
     const call = coordinator.processWorkBatch(request as WorkBatchRequest);
     await expect(call).rejects.toMatchObject(refused('INVALID_REQUEST', { field, sqlState: 'WB001' }));
     const { rows } = await db.pool.query(
@@ -42,12 +42,12 @@ describe('The database', () => {
     expect(rows).toEqual([{ messages: 0, instances: 0 }]);
   });
 
-  it('refuses text that PostgreSQL cannot store', async () => {
+  it('the database refuses a text that PostgreSQL cannot store', async () => {
     const call = coordinator.processWorkBatch({ newOutboxMessages: [outboxMessage({ eventData: 'a\0b' })] });
     await expect(call).rejects.toMatchObject(refused('INVALID_REQUEST', { sqlState: '22P05' }));
   });
 
-  it('refuses an event whose stream is not at the expected version', async () => {
+  it('the database refuses an event whose stream is not at the expected version', async () => {
     const streamId = newMessageId();
     const event = { streamId, isEvent: true, eventType: 'OrderPlacedEvent' };
     await coordinator.processWorkBatch({
@@ -62,13 +62,18 @@ describe('The database', () => {
     });
   });
 
-  it.each(['repeatable read', 'serializable'])('refuses a call in a %s transaction', async (level) => {
-    const client = await db.connect();
-    await client.query(`begin isolation level ${level}`);
-    await expect(coordinator.processWorkBatch({}, client)).rejects.toMatchObject(refused('ISOLATION_LEVEL'));
-  });
+  it.each(['repeatable read', 'serializable'])(
+    'the database refuses a call in a %s transaction',
+    async (level) => {
+      const client = await db.connect();
+      await client.query(`begin isolation level ${level}`);
+      await expect(coordinator.processWorkBatch({}, client)).rejects.toMatchObject(
+        refused('ISOLATION_LEVEL'),
+      );
+    },
+  );
 
-  it('says when it has not been migrated, or another schema was meant', async () => {
+  it('a call reports NOT_MIGRATED without a migration, and in a schema that does not exist', async () => {
     await using empty = await createTestDatabase({ template: 'empty' });
     const instance = { serviceName: 'orders' };
     const unmigrated = new WorkCoordinator({ pool: empty.pool, instance });
@@ -82,7 +87,7 @@ describe('The database', () => {
     );
   });
 
-  it('says when the transaction of the caller had already failed, was read-only, or timed out', async () => {
+  it('a call reports whether the transaction of the caller had failed, was read-only, or timed out', async () => {
     const client = await db.connect();
     await client.query('begin');
     await client.query('select 1/0').catch(() => {});
@@ -117,13 +122,13 @@ describe('The coordinator', () => {
     ['schema', { pool, instance, schema: 'pg_mine' }],
     ['leaseSeconds', { pool, instance, leaseSeconds: 0 }],
     ['leaseSecs', { pool, instance, leaseSecs: 5 }],
-  ])('refuses a wrong %s when it is made', (option, options) => {
+  ])('the coordinator refuses a wrong %s when it is made', (option, options) => {
     expect(make(options)).toThrow(
       expect.objectContaining(refused('INVALID_OPTION', expect.objectContaining({ option }))),
     );
   });
 
-  it('suggests the part of a request that was probably meant', async () => {
+  it('the coordinator suggests the part of a request that was probably meant', async () => {
     const call = coordinator.processWorkBatch({ outboxCompletion: [] } as WorkBatchRequest);
     await expect(call).rejects.toMatchObject({
       code: 'INVALID_OPTION',
@@ -131,7 +136,7 @@ describe('The coordinator', () => {
     });
   });
 
-  it('refuses an instance id that is no UUID before anything is sent', async () => {
+  it('the coordinator refuses an instance id that is not a UUID', async () => {
     const odd = new WorkCoordinator({ pool: db.pool, instance: { ...instance, instanceId: 'me' } });
     await expect(odd.processWorkBatch()).rejects.toMatchObject(
       refused('INVALID_REQUEST', { field: 'p_instance_id' }),

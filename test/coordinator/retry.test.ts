@@ -45,14 +45,14 @@ async function failFirst(calls: number, action: string): Promise<() => Promise<n
 const serialization = `raise exception using errcode = '40001', message = 'could not serialize access'`;
 
 describe('A call over a pool', () => {
-  it('is made again after a serialization failure', async () => {
+  it('a call over a pool is retried after a serialization failure', async () => {
     const tries = await failFirst(2, serialization);
     const { outbox } = await coordinator().processWorkBatch({ newOutboxMessages: [outboxMessage()] });
     expect(outbox).toHaveLength(1);
     expect(await tries()).toBe(3);
   });
 
-  it('is made again after a deadlock', async () => {
+  it('a call over a pool is retried after a deadlock', async () => {
     // It looks once, so long after it began to wait: the circle has to be closed by then, also on a busy machine.
     await db.pool.query(`alter database ${db.name} set deadlock_timeout = '4s'`);
     const it = coordinator();
@@ -80,14 +80,14 @@ describe('A call over a pool', () => {
     expect(borrowed).toBe(2);
   });
 
-  it('is made again when no connection could be had', async () => {
+  it('a call over a pool is retried when no connection could be opened', async () => {
     proxy.hangUpOn = 2;
     const { outbox } = await coordinator().processWorkBatch({ newOutboxMessages: [outboxMessage()] });
     expect(outbox).toHaveLength(1);
     expect(proxy.accepted).toBe(3);
   });
 
-  it('is given up after so many retries as the option allows', async () => {
+  it('a call over a pool is given up after the number of retries that the option allows', async () => {
     const tries = await failFirst(100, serialization);
     await expect(coordinator({ maxRetries: 2 }).processWorkBatch()).rejects.toMatchObject({
       code: 'SERIALIZATION',
@@ -103,7 +103,7 @@ describe('A call over a pool', () => {
     expect(proxy.accepted).toBe(asked + 1);
   });
 
-  it('is not made again after an error that another try would meet too', async () => {
+  it('a call over a pool is not retried after an error that a retry would meet again', async () => {
     const tries = await failFirst(100, `raise exception using errcode = '23514', message = 'no'`);
     await expect(coordinator().processWorkBatch()).rejects.toMatchObject({
       code: 'DATABASE_ERROR',
@@ -114,7 +114,7 @@ describe('A call over a pool', () => {
 });
 
 describe('A call over a client or transaction of the caller', () => {
-  it('is never made again', async () => {
+  it('a call over a client or a transaction of the caller is never retried', async () => {
     const tries = await failFirst(100, serialization);
     const client = await db.connect();
     const error = { code: 'SERIALIZATION', retryable: true };
@@ -127,7 +127,7 @@ describe('A call over a client or transaction of the caller', () => {
 });
 
 describe('A connection that is lost in the middle of a call', () => {
-  it('is reported and the call is not made again', async () => {
+  it('a call whose connection is lost in the middle is not retried, and reports CONNECTION_LOST', async () => {
     const tries = await failFirst(100, 'perform pg_terminate_backend(pg_backend_pid())');
     await expect(coordinator().processWorkBatch()).rejects.toMatchObject({
       code: 'CONNECTION_LOST',
@@ -137,7 +137,7 @@ describe('A connection that is lost in the middle of a call', () => {
     expect(await tries()).toBe(1);
   });
 
-  it('may have been committed, and the same messages may be sent again', async () => {
+  it('a call whose connection is lost may be committed, and its messages can be sent again', async () => {
     const gate = await db.connect();
     await gate.query('select pg_advisory_lock(1)');
     await failFirst(1, 'perform pg_advisory_xact_lock(1)');
@@ -153,7 +153,7 @@ describe('A connection that is lost in the middle of a call', () => {
     expect(await count('wh_outbox')).toBe(1);
   });
 
-  it('costs the pool that connection only, and an idle connection that breaks costs nothing', async () => {
+  it('an idle connection that breaks fails no later call', async () => {
     const it = coordinator();
     await it.processWorkBatch();
     expect(pool.listenerCount('error')).toBe(1); // without one the process would end

@@ -22,7 +22,7 @@ function refusal(request: object): WhizbangError {
 }
 
 describe('An encoded call', () => {
-  it('has every parameter in its place, and values only for what is there, as text', () => {
+  it('an encoded call has every parameter in its place, and values only for those that are given', () => {
     const { text, values } = encode({ maxOutboxItems: 5, outboxCompletions: [{ messageId: id, status: 4 }] });
     const nulls = (count: number) => 'null, '.repeat(count);
     expect(text).toContain(
@@ -32,26 +32,26 @@ describe('An encoded call', () => {
     expect(values).toEqual([id, 'orders', 'host', '7', `[{"message_id":"${id}","status":4}]`, '5']);
   });
 
-  it('asks only for what was lost when nothing can be handed out', () => {
+  it('an encoded call without room asks for no columns of messages', () => {
     const noRoom = { maxOutboxItems: 0, maxInboxItems: 0, maxPerspectiveItems: 0 };
     expect(encode(noRoom).text).not.toContain('event_data');
     expect(encode({ ...noRoom, maxInboxItems: 1 }).text).toContain('event_data');
   });
 
-  it('leaves out what is undefined or an empty array', () => {
+  it('an encoded call leaves out what is undefined or an empty array', () => {
     const { values } = encode({ outboxFailures: [], renewInboxLeaseIds: [], leaseSeconds: undefined });
     expect(values).toHaveLength(4);
   });
 
-  it('keeps zero, which claims nothing', () => {
+  it('an encoded call keeps zero, which claims nothing', () => {
     expect(encode({ maxInboxItems: 0 }).values.at(-1)).toBe('0');
   });
 
-  it('sends an empty list of handlers, which is another thing than none', () => {
+  it('an encoded call sends an empty list of handlers, which differs from no list', () => {
     expect(encode({ inboxHandlers: [] }).values.at(-1)).toBe('{}');
   });
 
-  it('brings the names of handlers through, whatever they contain', async () => {
+  it('the name of a handler reaches PostgreSQL unchanged, whatever it contains', async () => {
     await using db = await createTestDatabase();
     const names = ['', 'null', 'NULL', 'a,b', '{}', '"', '\\', 'x\\"y', ' ü\n', "'; drop table wh_inbox"];
     const { rows } = await db.pool.query('select $1::text::text[] as names', [
@@ -60,7 +60,7 @@ describe('An encoded call', () => {
     expect(rows).toEqual([{ names }]);
   });
 
-  it('knows exactly the parameters of the function, in their order, and what stands for each', async () => {
+  it('the encoder knows the parameters of process_work_batch, in their order, and their defaults', async () => {
     await using db = await createTestDatabase();
     const { rows } = await db.pool.query(
       `select pg_get_function_arguments(oid) as args from pg_proc where proname = 'process_work_batch'`,
@@ -84,7 +84,7 @@ describe('An encoded call', () => {
     expect(defaults).toEqual(inSql.slice(4).map(([, , none, value]) => value ?? none?.toLowerCase()));
   });
 
-  it('may leave out what the page of options says has a default in SQL', async () => {
+  it('the page of options names the defaults that the parameters have in SQL', async () => {
     await using db = await createTestDatabase();
     const { rows } = await db.pool.query(
       `select pg_get_function_arguments(oid) as args from pg_proc where proname = 'process_work_batch'`,
@@ -99,7 +99,7 @@ describe('An encoded call', () => {
     }
   });
 
-  it('writes dates, nothing and nested data as JSON has them', () => {
+  it('an encoded call writes dates, null and nested data as JSON has them', () => {
     const message = {
       messageId: id,
       destination: 'd',
@@ -121,7 +121,7 @@ describe('An encoded call', () => {
     ]);
   });
 
-  it('passes a misspelt key on, for the database to refuse by name', () => {
+  it('an encoded call passes on a misspelt key, which the database refuses by name', () => {
     const { values } = encodeAnything({ newOutboxMessages: [{ messageId: id, streamid: 'x' }] });
     expect(values.at(-1)).toContain('"streamid":"x"');
   });
@@ -143,7 +143,7 @@ describe('An encoded call', () => {
       { newInboxMessages: [{}, { scheduledFor: new Date('never') }] },
     ],
     ['p_new_outbox_messages[0].event_data', { newOutboxMessages: [{ eventData: { amount: 1n } }] }],
-  ])('refuses a %s that JSON or an array could not carry faithfully', (field, request) => {
+  ])('the encoder refuses a %s that JSON or an array could not carry faithfully', (field, request) => {
     expect(refusal(request).details).toEqual({ field });
   });
 });
@@ -166,7 +166,7 @@ describe('A decoded batch', () => {
     lease_expiry: '1900000000.123999',
   };
 
-  it('has every field in the type that holds it whole', () => {
+  it('a decoded item has every field in a type that holds it whole', () => {
     expect(decodeBatch([row]).outbox).toEqual([
       {
         source: 'outbox',
@@ -187,7 +187,7 @@ describe('A decoded batch', () => {
     ]);
   });
 
-  it('is sorted into lanes, and what was lost stands apart', () => {
+  it('a decoded batch is sorted into lanes, with the lost leases apart', () => {
     const batch = decodeBatch([
       { ...row, source: 'perspective' },
       { ...row, source: 'inbox' },

@@ -23,7 +23,7 @@ const rowsOf = async (sql: string) => (await db.pool.query(sql)).rows;
 const ids = (items: readonly { messageId: string }[]) => items.map(({ messageId }) => messageId);
 
 describe('A WorkCoordinator', () => {
-  it('stores, hands out and completes a message of each lane in two calls', async () => {
+  it('the coordinator stores, hands out and completes a message of each lane in two calls', async () => {
     const it = coordinator();
     const [out, inn] = [outboxMessage({ streamId: newMessageId(), scope: { tenant: 7 } }), inboxMessage()];
     const before = Date.now();
@@ -66,7 +66,7 @@ describe('A WorkCoordinator', () => {
     ).toEqual([]);
   });
 
-  it('carries every other part of a request to its table', async () => {
+  it('the coordinator carries every other part of a request to its table', async () => {
     const it = coordinator();
     const [dead, late, event] = [outboxMessage(), inboxMessage(), newMessageId()];
     await it.processWorkBatch({ newOutboxMessages: [dead], newInboxMessages: [late] });
@@ -96,7 +96,7 @@ describe('A WorkCoordinator', () => {
     ]);
   });
 
-  it('reports leases that it wanted to renew or complete and does not hold', async () => {
+  it('the coordinator reports leases that it renews or completes and does not hold', async () => {
     const it = coordinator();
     const [gone, other] = [newMessageId(), newMessageId()];
     const batch = await it.processWorkBatch({
@@ -109,7 +109,7 @@ describe('A WorkCoordinator', () => {
     ]);
   });
 
-  it('renews what it holds', async () => {
+  it('the coordinator renews the lease of a message that it holds', async () => {
     const it = coordinator({ leaseSeconds: 5 });
     const message = outboxMessage();
     await it.processWorkBatch({ newOutboxMessages: [message] });
@@ -120,7 +120,7 @@ describe('A WorkCoordinator', () => {
     ).toEqual([{ renewed: true }]);
   });
 
-  it('introduces itself with host and process unless told otherwise', async () => {
+  it('an instance registers with its host and process, unless it is given others', async () => {
     const [plain, told] = [
       coordinator(),
       coordinator({ instance: { serviceName: 'x', hostName: 'h', processId: 3, metadata: { zone: 'a' } } }),
@@ -136,7 +136,7 @@ describe('A WorkCoordinator', () => {
     ]);
   });
 
-  it('sends its own options unless the request has them', async () => {
+  it('the coordinator sends its own options unless the request has them', async () => {
     const it = coordinator({ partitionCount: 7, staleThresholdSeconds: 33 });
     await it.processWorkBatch({ staleThresholdSeconds: 44, partitionCount: undefined });
     expect(await rowsOf('select partition_count, stale_threshold_seconds from wh_service_instances')).toEqual(
@@ -144,7 +144,7 @@ describe('A WorkCoordinator', () => {
     );
   });
 
-  it('works in the schema it is told, whatever the search path is', async () => {
+  it('the coordinator works in the schema that is named, whatever the search path is', async () => {
     await migrate({ pool: db.pool, schema: 'Side "A"' });
     const it = coordinator({ schema: 'Side "A"' });
     const message = outboxMessage();
@@ -155,7 +155,7 @@ describe('A WorkCoordinator', () => {
     expect(await rowsOf('select count(*)::int as n from "Side ""A""".wh_outbox')).toEqual([{ n: 1 }]);
   });
 
-  it('says goodbye, and another instance gets its work at once', async () => {
+  it('another instance gets the work of an instance that deregisters, at once', async () => {
     const [leaver, stayer] = [coordinator(), coordinator()];
     const messages = [outboxMessage(), outboxMessage(), inboxMessage()] as const;
     await leaver.processWorkBatch({
@@ -176,7 +176,7 @@ describe('A transaction of the caller', () => {
     maxOutboxItems: 0,
   });
 
-  it('carries the call to its commit, or away with its rollback', async () => {
+  it('a call in a transaction of the caller is committed or rolled back with it', async () => {
     const it = coordinator();
     const client = await db.connect();
     for (const end of ['rollback', 'commit']) {
@@ -188,7 +188,7 @@ describe('A transaction of the caller', () => {
     expect(await rowsOf('select count(*)::int as n from wh_outbox')).toEqual([{ n: 1 }]);
   });
 
-  it('may be anything that has query(text, values)', async () => {
+  it('a transaction of the caller can be anything with query(text, values)', async () => {
     const client = await db.connect();
     const adapter = {
       query: async (text: string, values?: unknown[]) => ({ rows: (await client.query(text, values)).rows }),
@@ -201,7 +201,7 @@ describe('A transaction of the caller', () => {
     expect(await it.deregister()).toBe(1);
   });
 
-  it('is read the same way when the driver reads types in its own way', async () => {
+  it('a batch is decoded alike when the driver parses types in its own way', async () => {
     const client = await db.connect();
     client.setTypeParser(20, () => 'int8 parsed');
     client.setTypeParser(23, () => 'int4 parsed');

@@ -15,7 +15,7 @@ async function sentBy(
 }
 
 describe('A message from outside a handler', () => {
-  it('begins a conversation of its own', async () => {
+  it('a message sent outside a handler begins a conversation of its own', async () => {
     const first = await sentBy(undefined);
     expect(first).toMatchObject({
       correlationId: first.messageId,
@@ -27,7 +27,7 @@ describe('A message from outside a handler', () => {
     expect(parseTraceparent(first.traceparent)).toBeDefined();
   });
 
-  it('has the conversation, the cause, the scope and the trace that the call gives it', async () => {
+  it('a message has the conversation, cause, scope and trace that the call gives it', async () => {
     const options = {
       correlationId: 'request-7',
       causationId: 'click-8',
@@ -37,19 +37,19 @@ describe('A message from outside a handler', () => {
     expect(await sentBy(undefined, options)).toMatchObject(options);
   });
 
-  it('belongs to the span that is active', async () => {
+  it('a message belongs to the span that is active', async () => {
     const traceparent = newTraceparent();
     expect(await sentBy(undefined, {}, { traceContext: () => traceparent })).toMatchObject({ traceparent });
   });
 
-  it('is sent in a new trace when the tracing library talks nonsense', async () => {
+  it('a message is sent in a new trace when the trace context is not valid', async () => {
     const { traceparent } = await sentBy(undefined, {}, { traceContext: () => 'nonsense' });
     expect(parseTraceparent(traceparent)).toBeDefined();
   });
 });
 
-describe('A chain of messages, each sent while the one before is handled', () => {
-  it('keeps the conversation, the scope and the trace, and names the cause of each', async () => {
+describe('Messages that are sent while another is handled', () => {
+  it('messages sent while another is handled keep its conversation, scope and trace, and name their cause', async () => {
     const scope = { tenant: 'acme', user: { id: 7 } };
     const chain = [await sentBy(undefined, { scope })];
     for (let i = 0; i < 4; i++) {
@@ -72,25 +72,25 @@ describe('A chain of messages, each sent while the one before is handled', () =>
     expect(new Set(chain.map(({ traceparent }) => traceparent)).size).toBe(chain.length);
   });
 
-  it('may leave the scope of its parent, or take another', async () => {
+  it('a message can leave the scope of its parent, or take another', async () => {
     const parent = await sentBy(undefined, { scope: { tenant: 'acme' } });
     expect((await sentBy(parent, { scope: null })).scope).toBeNull();
     expect((await sentBy(parent, { scope: { tenant: 'other' } })).scope).toEqual({ tenant: 'other' });
   });
 
-  it('may leave the conversation', async () => {
+  it('a message can leave the conversation of its parent', async () => {
     const parent = await sentBy(undefined);
     const left = await sentBy(parent, { correlationId: 'another', causationId: null });
     expect(left).toMatchObject({ correlationId: 'another', causationId: null });
   });
 
-  it('hands on the state of a trace as long as it is the same trace', async () => {
+  it('a message keeps the tracestate of its parent only in the same trace', async () => {
     const parent = { ...(await sentBy(undefined)), tracestate: 'vendor=1' };
     expect((await sentBy(parent)).tracestate).toBe('vendor=1');
     expect((await sentBy(parent, { traceparent: newTraceparent() })).tracestate).toBeNull();
   });
 
-  it('gives every message of one call the same cause and an id of its own', async () => {
+  it('messages of one call have the same cause, and an id each', async () => {
     const parent = await sentBy(undefined);
     const shop = openShop({ parent });
     await shop.dispatcher.publish(['a', 'b'].map((orderId) => OrderPlaced({ orderId, total: 1 })));

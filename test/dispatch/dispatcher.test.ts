@@ -8,7 +8,7 @@ import { Homeless, OrderPlaced, openShop, PlaceOrder, Ticked } from './shop.js';
 const order = (orderId = 'order-1') => ({ orderId, total: 5 });
 
 describe('Sending a command', () => {
-  it('stores it for the service that handles it, and answers with its id', async () => {
+  it('send stores a command for the service that handles it, and returns its id', async () => {
     const shop = openShop();
     const messageId = await shop.dispatcher.send(PlaceOrder({ orderId: 'order-1' }));
     expect(shop.stored()).toMatchObject([
@@ -24,7 +24,7 @@ describe('Sending a command', () => {
     ]);
   });
 
-  it('goes where the call says, before where the definition says', async () => {
+  it('a command goes to the address of the call, then of its definition, then to the default', async () => {
     const shop = openShop({ defaultAddress: () => 'shop' });
     await shop.dispatcher.send(PlaceOrder({ orderId: 'a' }), { to: 'archive' });
     await shop.dispatcher.send(PlaceOrder({ orderId: 'a' }));
@@ -32,7 +32,7 @@ describe('Sending a command', () => {
     expect(shop.stored().map(({ destination }) => destination)).toEqual(['archive', 'orders', 'shop']);
   });
 
-  it('is refused when nobody says which service handles it', async () => {
+  it('a command without a destination is refused', async () => {
     const shop = openShop({ defaultAddress: () => undefined });
     const error = await refusalOf(() => shop.dispatcher.send(Homeless({})), 'NO_DESTINATION');
     expect(error.message).toContain('Homeless');
@@ -41,28 +41,28 @@ describe('Sending a command', () => {
 });
 
 describe('Publishing an event', () => {
-  it('stores it under its topic, as an event of its stream', async () => {
+  it('publish stores an event under its topic, as an event of its stream', async () => {
     const shop = openShop();
     const orderId = randomUUID();
     await shop.dispatcher.publish(OrderPlaced(order(orderId)));
     expect(shop.stored()).toMatchObject([{ destination: 'OrderPlaced', streamId: orderId, isEvent: true }]);
   });
 
-  it('without a stream is no event of the event store', async () => {
+  it('an event without a stream is not an event of the event store', async () => {
     const shop = openShop();
     await shop.dispatcher.publish(Ticked({}));
     expect(shop.stored()).toMatchObject([{ destination: 'clock', streamId: null, isEvent: false }]);
   });
 
-  it('stores what the sender wrote, not what the schema makes of it', async () => {
+  it('publish stores what the sender wrote, not what the schema makes of it', async () => {
     const shop = openShop();
     await shop.dispatcher.publish(OrderPlaced({ orderId: 'a', total: '5' }));
     expect(shop.stored()).toMatchObject([{ eventData: { orderId: 'a', total: '5' } }]);
   });
 });
 
-describe('Sending many', () => {
-  it('is one call to the outbox, in order, and answers with the ids', async () => {
+describe('Sending several messages', () => {
+  it('several messages are stored in one call to the outbox, in order, and their ids are returned', async () => {
     const shop = openShop();
     const ids = await shop.dispatcher.publish(['a', 'b', 'c'].map((id) => OrderPlaced(order(id))));
     expect(shop.calls).toHaveLength(1);
@@ -75,14 +75,14 @@ describe('Sending many', () => {
     expect([...ids].sort()).toEqual(ids);
   });
 
-  it('of none calls nobody', async () => {
+  it('an empty list of messages makes no call to the outbox', async () => {
     const shop = openShop();
     expect(await shop.dispatcher.publish([])).toEqual([]);
     expect(await shop.dispatcher.send([])).toEqual([]);
     expect(shop.calls).toEqual([]);
   });
 
-  it('stores none when one of them is refused, and says which', async () => {
+  it('none of several messages is stored when one is refused, and the error names it', async () => {
     const shop = openShop();
     const bad = OrderPlaced({ orderId: 'b', total: 'many' });
     const error = await refusalOf(
@@ -96,7 +96,7 @@ describe('Sending many', () => {
 });
 
 describe('The kind of a message', () => {
-  it('is enforced by the compiler and, for those without one, when it is sent', async () => {
+  it('send refuses an event and publish refuses a command, for the compiler and at run time', async () => {
     const { dispatcher } = openShop();
     // @ts-expect-error an event is published
     const sent = await refusalOf(() => dispatcher.send(OrderPlaced(order())), 'INVALID_MESSAGE');
@@ -112,7 +112,7 @@ describe('The kind of a message', () => {
   });
 
   it.each([[undefined], [null], ['PlaceOrder'], [{ orderId: 'a' }], [PlaceOrder]])(
-    'is asked of %s too, which is no message',
+    'send refuses %s, which is not a message',
     async (value) => {
       const { dispatcher } = openShop();
       const error = await refusalOf(() => dispatcher.send(value as never), 'INVALID_MESSAGE');
@@ -120,7 +120,7 @@ describe('The kind of a message', () => {
     },
   );
 
-  it('is asked before its payload is taken for options', async () => {
+  it('send checks that it is given a message before it checks the options', async () => {
     const { dispatcher } = openShop();
     const likeAnEmitter = () => dispatcher.send('PlaceOrder' as never, { orderId: 'a' } as never);
     expect((await refusalOf(likeAnEmitter, 'INVALID_MESSAGE')).message).toContain(
@@ -129,8 +129,8 @@ describe('The kind of a message', () => {
   });
 });
 
-describe('When it is to be handled', () => {
-  it('is a delay that the database counts, or the time that is given', async () => {
+describe('The time at which a message is due', () => {
+  it('a message is sent with a delay that the database counts, or with the given time', async () => {
     const shop = openShop();
     await shop.dispatcher.send(PlaceOrder({ orderId: 'a' }), { delaySeconds: 1.5 });
     await shop.dispatcher.send(PlaceOrder({ orderId: 'a' }), { at: new Date(77) });
@@ -153,7 +153,7 @@ describe('When it is to be handled', () => {
     [{ at: 5 as unknown as Date }, 'at'],
     [{ at: new Date(8.64e15) }, 'at'],
     [{ at: new Date('-000044-03-15') }, 'at'],
-  ])('is refused as %j', async (options, option) => {
+  ])('send refuses the time of delivery %j', async (options, option) => {
     const shop = openShop();
     const error = await refusalOf(
       () => shop.dispatcher.send(PlaceOrder({ orderId: 'a' }), options),
@@ -165,14 +165,14 @@ describe('When it is to be handled', () => {
 });
 
 describe('The expected version', () => {
-  it('counts up through the events of one call', async () => {
+  it('the expected version counts up through the events of one call', async () => {
     const shop = openShop();
     await shop.dispatcher.publish([OrderPlaced(order()), OrderPlaced(order())], { expectedVersion: 4 });
     await shop.dispatcher.publish(OrderPlaced(order()), { expectedVersion: 0 });
     expect(shop.stored().map(({ expectedVersion }) => expectedVersion)).toEqual([4, 5, 0]);
   });
 
-  it('is refused for events of several streams, and for events without one', async () => {
+  it('an expected version is refused for events of several streams, and for events without a stream', async () => {
     const { dispatcher } = openShop();
     const several = [OrderPlaced(order('a')), OrderPlaced(order('b'))];
     const none = [Ticked({}), Ticked({})];
@@ -185,7 +185,7 @@ describe('The expected version', () => {
     }
   });
 
-  it.each([[-1], [1.5], ['1']])('is refused as %j', async (expectedVersion) => {
+  it.each([[-1], [1.5], ['1']])('publish refuses the expected version %j', async (expectedVersion) => {
     const publish = () =>
       openShop().dispatcher.publish(OrderPlaced(order()), { expectedVersion: expectedVersion as number });
     expect((await refusalOf(publish, 'INVALID_OPTION')).details.option).toBe('expectedVersion');
@@ -193,7 +193,7 @@ describe('The expected version', () => {
 });
 
 describe('The options of a call', () => {
-  it('may name the message, so that it can be sent again', async () => {
+  it('a sender can choose the id of a message, so that it can be sent again', async () => {
     const shop = openShop();
     const messageId = newMessageId();
     expect(await shop.dispatcher.publish(OrderPlaced(order()), { messageId: messageId.toUpperCase() })).toBe(
@@ -204,7 +204,7 @@ describe('The options of a call', () => {
     ]);
   });
 
-  it('pass the transaction to the outbox as it is', async () => {
+  it('the transaction of a call is passed to the outbox as it is', async () => {
     const shop = openShop();
     const tx = { query: async () => ({ rows: [] }) };
     await shop.dispatcher.publish(OrderPlaced(order()), { tx });
@@ -226,14 +226,14 @@ describe('The options of a call', () => {
     ['scope.tenant.id', { scope: { tenant: { id: Number.NaN } } }],
     ['expectedVersion', { expectedVersion: 1 }],
     ['delayseconds', { delayseconds: 1 }],
-  ])('are refused by name: %s', async (option, options) => {
+  ])('send refuses a wrong option by its name: %s', async (option, options) => {
     const shop = openShop();
     const send = () => shop.dispatcher.send(PlaceOrder({ orderId: 'a' }), options as object);
     expect((await refusalOf(send, 'INVALID_OPTION')).details.option).toBe(option);
     expect(shop.calls).toEqual([]);
   });
 
-  it('name a transaction that is not there, and nothing is sent beside it', async () => {
+  it('send and publish refuse a transaction that is undefined, and store nothing', async () => {
     const shop = openShop();
     const lost = { tx: undefined } as object;
     for (const call of [
@@ -250,13 +250,13 @@ describe('The options of a call', () => {
     expect(shop.calls).toEqual([]);
   });
 
-  it('cannot give one id to several messages', async () => {
+  it('send refuses one message id for several messages', async () => {
     const commands = [PlaceOrder({ orderId: 'a' }), PlaceOrder({ orderId: 'b' })];
     const send = () => openShop().dispatcher.send(commands, { messageId: newMessageId() } as object);
     expect((await refusalOf(send, 'INVALID_OPTION')).details.option).toBe('messageId');
   });
 
-  it('surface the error of the outbox as it is', async () => {
+  it('send rejects with the error of the outbox as it is', async () => {
     const away = new Error('away');
     const { dispatcher } = openShop({ outbox: { store: () => Promise.reject(away) } });
     await expect(dispatcher.send(PlaceOrder({ orderId: 'a' }))).rejects.toBe(away);

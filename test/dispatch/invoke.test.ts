@@ -5,21 +5,21 @@ import { refusalOf } from '../messages/refusal.js';
 import { openShop, PlaceOrder, PriceOf } from './shop.js';
 
 describe('Invoking a command', () => {
-  it('answers what its receptor returned, with its type', async () => {
+  it('invoke returns what the receptor returned, with its type', async () => {
     const { dispatcher } = openShop({ invoker: async () => ({ total: 5 }) });
     const price = await dispatcher.invoke(PriceOf({ orderId: 'a' }));
     expectTypeOf(price).toEqualTypeOf<{ total: number }>();
     expect(price).toEqual({ total: 5 });
   });
 
-  it('answers nothing when it has no result', async () => {
+  it('invoke returns nothing for a command without a result', async () => {
     const { dispatcher } = openShop({ invoker: async () => [PlaceOrder({ orderId: 'sent on' })] });
     const nothing = await dispatcher.invoke(PlaceOrder({ orderId: 'a' }));
     expectTypeOf(nothing).toEqualTypeOf<void>();
     expect(nothing).toBeUndefined();
   });
 
-  it('gives the receptor the payload in its envelope, with what the call and the parent say', async () => {
+  it('invoke gives the receptor the payload in an envelope, with what call and parent say', async () => {
     const invocations: Invocation[] = [];
     const shop = openShop({ invoker: async (invocation) => void invocations.push(invocation) });
     const tx = {};
@@ -47,7 +47,7 @@ describe('Invoking a command', () => {
     expect([...shop.calls, ...within.calls]).toEqual([]);
   });
 
-  it('is refused in a transaction that is not there: it would run in one of its own', async () => {
+  it('invoke refuses a transaction that is undefined, and runs nothing', async () => {
     const ran: Invocation[] = [];
     const shop = openShop({ invoker: async (invocation) => void ran.push(invocation) });
     const lost = { tx: undefined } as object;
@@ -56,7 +56,7 @@ describe('Invoking a command', () => {
     expect(ran).toEqual([]);
   });
 
-  it('is refused when the payload is bad, before the receptor runs', async () => {
+  it('invoke refuses a bad payload before the receptor runs', async () => {
     const ran: Invocation[] = [];
     const invoker = async (invocation: Invocation) => void ran.push(invocation);
     const command = PlaceOrder({ orderId: 5 as unknown as string });
@@ -64,19 +64,19 @@ describe('Invoking a command', () => {
     expect(ran).toEqual([]);
   });
 
-  it('is refused when the receptor returned what is no result', async () => {
+  it('invoke refuses a result that does not fit its schema', async () => {
     const { dispatcher } = openShop({ invoker: async () => ({ total: 'five' }) });
     const error = await refusalOf(() => dispatcher.invoke(PriceOf({ orderId: 'a' })), 'INVALID_MESSAGE');
     expect(error.message).toContain('The result of PriceOf: total: ');
   });
 
-  it('fails as the receptor fails', async () => {
+  it('invoke rejects with the error of the receptor', async () => {
     const failure = new Error('sold out');
     const { dispatcher } = openShop({ invoker: () => Promise.reject(failure) });
     await expect(dispatcher.invoke(PriceOf({ orderId: 'a' }))).rejects.toBe(failure);
   });
 
-  it('is refused where nothing can run it, and with options of sending', async () => {
+  it('invoke is refused where nothing can run the command, and with options of sending', async () => {
     await refusalOf(() => openShop().dispatcher.invoke(PriceOf({ orderId: 'a' })), 'NO_RECEPTOR');
     const { dispatcher } = openShop({ invoker: async () => undefined });
     const later = () => dispatcher.invoke(PriceOf({ orderId: 'a' }), { delaySeconds: 5 } as object);

@@ -46,7 +46,7 @@ const withoutMembers = (text: string) => {
 };
 
 describe.each(Object.entries(doors))('%s', (door, path) => {
-  it('exports exactly what the page lists', () => {
+  it('a door of the package exports exactly what the page of the API lists', () => {
     const others = ['tx', 'process_work_batch', 'createWhizbang', 'Whizbang'];
     const named = new Set(namedIn(withoutMembers(sectionOf(door))));
     const exported = new Set(exportsOf(path).map(({ name }) => name));
@@ -54,7 +54,7 @@ describe.each(Object.entries(doors))('%s', (door, path) => {
     expect([...named].filter((name) => !exported.has(name) && !others.includes(name))).toEqual([]);
   });
 
-  it('exports nothing that an editor cannot say a word about', () => {
+  it('a door of the package exports nothing without a description', () => {
     const silent = exportsOf(path).filter(
       ({ symbol }) => symbol.getDocumentationComment(checker).length === 0,
     );
@@ -67,7 +67,7 @@ describe('The package', () => {
     exports: Record<string, { types: string; default: string }>;
   };
 
-  it('has exactly these doors', () => {
+  it('the package has exactly the doors that the page of the API lists', () => {
     const paths = Object.entries(doors).map(([door, path]) => [
       door.replace('whizbang', '.'),
       path.replace('src/', './dist/').replace(/\.ts$/, ''),
@@ -80,12 +80,12 @@ describe('The package', () => {
       expect(entry.types).toBe(entry.default.replace('.js', '.d.ts'));
   });
 
-  it('exports each name by one door only', () => {
+  it('the package exports each name by one door only', () => {
     const all = Object.values(doors).flatMap((path) => exportsOf(path).map(({ name }) => name));
     expect(all.filter((name, i) => all.indexOf(name) !== i)).toEqual([]);
   });
 
-  it('exports no class as a value that nobody constructs or throws', () => {
+  it('the main door exports as values only the classes that users construct or throw', () => {
     const classes = exportsOf('src/index.ts').filter(
       ({ name, symbol }) => symbol.flags & ts.SymbolFlags.Class && !isTypeOnly('src/index.ts', name),
     );
@@ -94,7 +94,7 @@ describe('The package', () => {
 });
 
 describe('The page of the API', () => {
-  it('lists exactly the members of an instance', () => {
+  it('the page of the API lists exactly the members of an instance', () => {
     const { symbol } = exportsOf('src/index.ts').find(({ name }) => name === 'Whizbang') as {
       symbol: ts.Symbol;
     };
@@ -110,7 +110,7 @@ describe('The page of the API', () => {
 });
 
 describe('The numbers of createWhizbang', () => {
-  it('have the defaults that an editor shows', () => {
+  it('the numbers of createWhizbang have the defaults that an editor shows', () => {
     const source = pageText('src/options.ts');
     const shown = [...source.matchAll(/Default: ([^.]*)\. \*\/\n {2}readonly (\w+)\?:/g)];
     const said = shown.map(([, value, name]) => [name, value === 'no cap' ? undefined : Number(value)]);

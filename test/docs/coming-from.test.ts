@@ -13,12 +13,12 @@ const preamble = `
 `;
 
 describe('The page for those who come from a job queue', () => {
-  it('has a program that compiles', () => {
+  it('the program of the page for users of job queues compiles', () => {
     expect(program).toContain('SendInvoice');
     expect(complaintsAbout({ 'coming-from': preamble + program })).toEqual([]);
   });
 
-  it('says the same number of columns in every row', () => {
+  it('the table of the page for users of job queues has as many columns in every row', () => {
     const rows = page.split('\n').filter((line) => line.startsWith('|'));
     const columns = rows.map((row) => row.replaceAll('`', '').split('|').length);
     expect(new Set(columns).size).toBe(1);

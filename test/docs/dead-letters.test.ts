@@ -20,8 +20,8 @@ function ask(db: TestDatabase, name: string, messageId = '') {
 const isEmpty = async (db: TestDatabase, table: string) =>
   expect((await db.pool.query(`select 1 from ${table}`)).rows).toEqual([]);
 
-describe('A dead letter', () => {
-  it('is shown with its story, and put back goes on with it: only the receptor that failed runs again', async () => {
+describe('Dead letters', () => {
+  it('a dead letter is shown with its attempts, and put back runs only the receptor that failed', async () => {
     await using db = await createTestDatabase();
     const runs: string[] = [];
     let isMended = false;
@@ -63,7 +63,7 @@ describe('A dead letter', () => {
     expect(runs).toEqual(['first', ...tries]);
   });
 
-  it('and its like are put back in the order of their stream', async () => {
+  it('dead letters of one type are put back in the order of their stream', async () => {
     await using db = await createTestDatabase();
     const steps: number[] = [];
     let isMended = false;
@@ -81,7 +81,7 @@ describe('A dead letter', () => {
     await isEmpty(db, 'wh_dead_letters');
   });
 
-  it('of the outbox is sent again, also when it is an event that was appended already', async () => {
+  it('a dead letter of the outbox is sent again, though its event was appended already', async () => {
     await using db = await createTestDatabase();
     const seen: string[] = [];
     const transport = refusing();

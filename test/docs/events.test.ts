@@ -17,17 +17,17 @@ const rowsOf = (heading: string) => {
 };
 
 describe('The page of events', () => {
-  it('lists exactly the events that the code has', () => {
+  it('the page of events lists exactly the events that the code has', () => {
     expect(membersOf('WhizbangEvents').length).toBeGreaterThan(3);
     expect(rowsOf('Events').sort()).toEqual(membersOf('WhizbangEvents').sort());
   });
 
-  it('lists exactly what readiness says', () => {
+  it('the page of events lists exactly the members of readiness', () => {
     expect(membersOf('Readiness').length).toBeGreaterThan(1);
     expect(rowsOf('Readiness').sort()).toEqual(membersOf('Readiness').sort());
   });
 
-  it('says of each event with a message what is told of it', () => {
+  it('the page of events lists exactly the fields of events about a message', () => {
     const told = [...source.matchAll(/MessageNotice & \{([^}]*)\}/g)].flatMap(([, fields = '']) =>
       [...fields.matchAll(/readonly (\w+):/g)].map(([, field = '']) => field),
     );

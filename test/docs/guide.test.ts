@@ -20,7 +20,7 @@ const mark = '<!-- from here on, each block is a program of its own -->';
 const programOf = (name: string) => codeBlocks(textOf(name).split(mark)[0] ?? '', 'ts').join('\n');
 
 describe.each(pages)('The page %s', (name) => {
-  it('is a program that prints what the page says', async () => {
+  it('the code of a page of the guide runs and prints what the page says', async () => {
     await using db = await createTestDatabase();
     const printed = await outputOf(programOf(name), {
       env: { DATABASE_URL: db.connectionString, PORT: '0' },
@@ -30,11 +30,11 @@ describe.each(pages)('The page %s', (name) => {
 });
 
 describe('The pages of the guide', () => {
-  it('compile without an annotation that they do not show', () => {
+  it('the code of the guide compiles without an annotation that it does not show', () => {
     expect(complaintsAbout(Object.fromEntries(pages.map((name) => [name, programOf(name)])))).toEqual([]);
   });
 
-  it('would be caught with a payload of the wrong type', () => {
+  it('the check of the guide finds a payload of the wrong type', () => {
     const wrong = programOf('sending').replace('cents: 350', "cents: 'three fifty'");
     expect(complaintsAbout({ sending: wrong })).not.toEqual([]);
   });

@@ -17,7 +17,7 @@ async function ask(db: TestDatabase, name: string): Promise<Record<string, unkno
   return rows as Record<string, unknown>[];
 }
 
-it('shows who holds what, what waits, and who listens', async ({ db }) => {
+it('the queries for operators show who holds messages, what waits, and who listens', async ({ db }) => {
   let end = () => {};
   const ended = new Promise<void>((resolve) => (end = resolve));
   const slow = receptor(OrderPlaced, () => ended);
@@ -43,7 +43,7 @@ it('shows who holds what, what waits, and who listens', async ({ db }) => {
   end();
 });
 
-it('shows what keeps failing, and what was given up', async ({ db }) => {
+it('the query for failures shows what is retried and what is a dead letter', async ({ db }) => {
   const retry = { attempts: 2, firstDelaySeconds: 0, jitter: 0 };
   const fails = receptor(OrderPlaced, { retry }, () => {
     throw new Error('no paper');
@@ -75,7 +75,7 @@ it('shows what keeps failing, and what was given up', async ({ db }) => {
   );
 });
 
-it('forgets what is old and needed by nobody', async ({ db }) => {
+it('the query that forgets deletes what is old and needed by no message', async ({ db }) => {
   const waits = await arrive(db, 'OrderPlaced', { orderId: 'a' });
   await db.pool.query(`
     insert into wh_message_deduplication (message_id, first_seen_at)

@@ -14,14 +14,14 @@ const pages = [
 describe.each(pages)('%s', (page) => {
   const text = pageText(page);
 
-  it('names files of the repository that exist', () => {
+  it('a page names only files of the repository that exist', () => {
     const named = codeWords(text).filter((word) =>
       /^(test|sql|src|bench|examples|scripts)\/[\w./-]+$/.test(word),
     );
     expect(named.filter((path) => !existsSync(new URL(path, root)))).toEqual([]);
   });
 
-  it('names internal SQL functions that exist', () => {
+  it('a page names only internal SQL functions that exist', () => {
     const files = readdirSync(new URL('sql/functions/', root), { recursive: true, encoding: 'utf8' }).map(
       (path) => basename(path).replace(/(_lane)?(\.lane)?\.sql$/, ''),
     );

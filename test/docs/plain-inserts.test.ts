@@ -15,7 +15,10 @@ const AsyncFunction = Object.getPrototypeOf(async () => {}).constructor as new (
 ) => Program;
 
 describe('The guide to plain inserts', () => {
-  it('has an insert that sends at once, and one that sends an event later', async ({ db, a }) => {
+  it('the guide to plain inserts has an insert that sends at once, and one that sends later', async ({
+    db,
+    a,
+  }) => {
     await db.pool.query(atOnce);
     await db.pool.query(later);
     expect(await a.call()).toMatchObject([{ event_type: 'OrderPlaced', event_data: { total: 42 } }]);
@@ -25,7 +28,7 @@ describe('The guide to plain inserts', () => {
     ]);
   });
 
-  it('has a program that sends in its own transaction', async ({ db, a }) => {
+  it('the guide to plain inserts has a program that sends in its own transaction', async ({ db, a }) => {
     await db.pool.query('create table orders (id uuid primary key, total int)');
     const coordinator = new WorkCoordinator({ pool: db.pool, instance: { serviceName: 'orders' } });
     const orderId = newMessageId();
@@ -36,7 +39,7 @@ describe('The guide to plain inserts', () => {
     expect(await a.call({ p_takeover_seconds: 0 })).toMatchObject([{ stream_id: orderId }]);
   });
 
-  it('is right that an id fails while the first is unfinished, and is free again after it', async ({
+  it('a plain insert under the id of an unfinished message fails, and is accepted once that is done', async ({
     db,
     a,
   }) => {
@@ -48,7 +51,7 @@ describe('The guide to plain inserts', () => {
     expect(ids(await a.call())).toEqual([sent.message_id]);
   });
 
-  it('is right that a plain insert into the inbox is handed out but not deduplicated', async ({ db, a }) => {
+  it('a plain insert into the inbox is handed out and not deduplicated', async ({ db, a }) => {
     const sent = message();
     for (let time = 0; time < 2; time++) {
       await inbox.insertPlain(db.pool, sent);

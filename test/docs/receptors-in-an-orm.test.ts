@@ -37,24 +37,27 @@ process.exit();
 `;
 
 describe('The guide to receptors', () => {
-  it('has a program for each of these libraries', () => {
+  it('the guide to receptors has a program for each ORM', () => {
     expect(programs.map(({ heading }) => heading)).toEqual(['Drizzle', 'Kysely', 'Prisma']);
   });
 
-  it.each(programs)('shows how to handle in a transaction of $heading', async ({ heading, program }) => {
-    await using db = await createTestDatabase();
-    await db.pool.query('create table orders (id text primary key)');
-    const here = program.replaceAll(" from 'whizbang'", ` from '${doorUrls.whizbang}'`);
-    const file = `${folder}/${heading}.mts`;
-    await writeFile(file, here + afterwards);
-    const env = { ...process.env, DATABASE_URL: db.connectionString };
-    await promisify(execFile)(process.execPath, ['--import', import.meta.resolve('tsx'), file], { env });
-    const { rows } = await db.pool.query('select id from orders');
-    expect(rows).toEqual([{ id: 'order-1' }]);
-    expect((await db.pool.query('select 1 from wh_inbox')).rows).toEqual([]);
-  });
+  it.each(programs)(
+    'the guide to receptors shows how to handle in a transaction of $heading',
+    async ({ heading, program }) => {
+      await using db = await createTestDatabase();
+      await db.pool.query('create table orders (id text primary key)');
+      const here = program.replaceAll(" from 'whizbang'", ` from '${doorUrls.whizbang}'`);
+      const file = `${folder}/${heading}.mts`;
+      await writeFile(file, here + afterwards);
+      const env = { ...process.env, DATABASE_URL: db.connectionString };
+      await promisify(execFile)(process.execPath, ['--import', import.meta.resolve('tsx'), file], { env });
+      const { rows } = await db.pool.query('select id from orders');
+      expect(rows).toEqual([{ id: 'order-1' }]);
+      expect((await db.pool.query('select 1 from wh_inbox')).rows).toEqual([]);
+    },
+  );
 
-  it('compiles without an annotation that it does not show', () => {
+  it('the programs for an ORM compile without an annotation that they do not show', () => {
     const checked = programs.map(({ heading, program }) => [
       heading,
       program.replaceAll("'./generated/", `'${folder}/generated/`).replaceAll("client.js'", "client.ts'"),

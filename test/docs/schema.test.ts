@@ -21,7 +21,7 @@ const names = async (sql: string) =>
   (await db.pool.query<{ name: string }>(sql)).rows.map(({ name }) => name);
 
 describe('The page of the schema', () => {
-  it('has every table, view and column of the database, and no other', async () => {
+  it('the page of the schema lists exactly the tables, views and columns of the database', async () => {
     const columns = await names(
       `select table_name || '.' || column_name as name from information_schema.columns where table_schema = 'public'`,
     );
@@ -29,7 +29,7 @@ describe('The page of the schema', () => {
     expect([...documented].sort()).toEqual(columns.sort());
   });
 
-  it('has every index that is no primary key, and no other', async () => {
+  it('the page of the schema lists exactly the indexes that are not primary keys', async () => {
     const indexes = await names(
       `select indexrelid::regclass::text as name from pg_index
        where not indisprimary and indrelid::regclass::text like 'wh\\_%'`,

@@ -11,7 +11,7 @@ const pages = readdirSync(new URL('docs/', root), { recursive: true, encoding: '
 const own = pages.filter((path) => !/^decisions\/\d/.test(path) && path !== 'index.md');
 
 describe('The site of the documentation', () => {
-  it('has every page in its sidebar, once, and no other', () => {
+  it('the sidebar of the documentation has every page once, and no other', () => {
     const links = sidebar.flatMap(({ items }) => items.map(({ link }) => link));
     const files = links.map((link) => (link.endsWith('/') ? `${link}README.md` : `${link}.md`).slice(1));
     expect(files.sort()).toEqual(own.sort());

@@ -61,7 +61,7 @@ async function refusalOf(given: Record<string, unknown>) {
 }
 
 describe('The page of the SQL functions', () => {
-  it('has the parameters of process_work_batch with their types and defaults, in order', async () => {
+  it('the page of the SQL functions has the parameters of process_work_batch, in order, with types and defaults', async () => {
     const { rows } = await db.pool.query<{ name: string; type: string; initial: string | null }>(
       `select a.name, format_type(t.oid, null) as type, pg_get_function_arg_default(p.oid, a.place::int) as initial
        from pg_proc p, unnest(p.proargnames) with ordinality as a(name, place), unnest(p.proargtypes) with ordinality as t(oid, place)
@@ -75,7 +75,7 @@ describe('The page of the SQL functions', () => {
     expect(parameters.map(({ name, type, initial }) => ({ name, type, initial }))).toEqual(real);
   });
 
-  it('is right about the limits of the parameters', async () => {
+  it('the page of the SQL functions is right about the limits of the parameters', async () => {
     for (const { name, type, limits } of parameters) {
       const isNullRefused = (await refusalOf({ [name]: null })) !== undefined;
       expect({ name, isNullRefused }).toEqual({ name, isNullRefused: limits.includes('not null') });
@@ -93,7 +93,7 @@ describe('The page of the SQL functions', () => {
     }
   });
 
-  it('has the columns of the result', async () => {
+  it('the page of the SQL functions has the columns of the result', async () => {
     const { rows } = await db.pool.query<{ name: string; type: string }>(
       `select attname as name, format_type(atttypid, null) as type from pg_attribute
        where attrelid = (select typrelid from pg_type where oid = (select prorettype from pg_proc where oid = 'process_work_batch'::regproc))
@@ -106,12 +106,12 @@ describe('The page of the SQL functions', () => {
   it.each([
     ['Status bits', MessageProcessingStatus],
     ['Flags', WorkBatchFlags],
-  ])('has the %s of the code', (heading, bits) => {
+  ])('the page of the SQL functions has the %s of the code', (heading, bits) => {
     const documented = tableOf(heading).map(([name, bit]) => [bare(name), Number(bit)]);
     expect(Object.fromEntries(documented)).toEqual(bits);
   });
 
-  it('has the functions that the role of a service is granted, with their signatures', async () => {
+  it('the page of the SQL functions has the functions that a service is granted, with their signatures', async () => {
     const grants = codeBlocks(pageText('docs/operate/least-privilege.md'), 'sql').join('\n');
     const granted = [...grants.matchAll(/grant execute on function ([^;]*) to/g)]
       .flatMap(([, names = '']) => [...names.matchAll(/messaging\.(\w+)/g)])
@@ -129,7 +129,7 @@ describe('The page of the SQL functions', () => {
     expect(documented.sort()).toEqual(rows.map(({ signature, result }) => [signature, result]).sort());
   });
 
-  it('names the SQLSTATEs that the functions raise, and no other of our family', async () => {
+  it('the page of the SQL functions names exactly the SQLSTATEs that the functions raise', async () => {
     const { rows } = await db.pool.query<{ state: string }>(
       `select distinct m[1] as state from pg_proc, regexp_matches(prosrc, 'errcode = ''(WB[0-9]{3})''', 'g') m
        where pronamespace = 'public'::regnamespace order by 1`,
@@ -182,13 +182,13 @@ describe.each([
   const refusal = (list: string, change: Record<string, unknown>) =>
     refusalOf({ ...('only_with' in item ? report : {}), [list]: JSON.stringify([{ ...item, ...change }]) });
 
-  it('names the parameters that take it', () => {
+  it('the table of an item names the parameters that take the item', () => {
     expect(lists.length).toBeGreaterThan(0);
     const linked = parameters.map(({ name }) => name);
     expect(linked).toEqual(expect.arrayContaining(lists));
   });
 
-  it.each(lists)('has exactly the keys that %s takes', async (list) => {
+  it.each(lists)('the table of an item has exactly the keys that %s takes', async (list) => {
     expect(await refusal(list, {})).toBeUndefined();
     const unknown = await refusal(list, { no_such_key: 1 });
     expect(unknown).toMatchObject({ code: 'WB001', column: `${list}[0].no_such_key` });
@@ -196,7 +196,7 @@ describe.each([
     expect(keys.map(({ key }) => key).sort()).toEqual(known.split(', '));
   });
 
-  it.each(lists)('is right about what %s needs and of which type', async (list) => {
+  it.each(lists)('the table of an item is right about what %s needs, and of which type', async (list) => {
     for (const { key, type, isNeeded } of keys) {
       const column = `${list}[0].${key}`;
       for (const missing of [null, undefined]) {
@@ -211,7 +211,7 @@ describe.each([
 });
 
 describe('The example in psql', () => {
-  it('prints what the page says', async () => {
+  it('the example in psql prints what the page says', async () => {
     await using empty = await createTestDatabase();
     const results = codeBlocks(page, '').map((block) =>
       block

@@ -11,17 +11,17 @@ const stops = [...section.matchAll(/^\| \d+ \| `([^`]+)` \| (.*) \|$/gm)].map(([
 }));
 
 describe('The way of a message', () => {
-  it('has at most twelve stops', () => {
+  it('the way of a message has at most twelve stops', () => {
     expect(stops.length).toBeGreaterThan(8);
     expect(stops.length).toBeLessThanOrEqual(12);
   });
 
-  it.each(stops)('$file has what is to be looked at', ({ file, names }) => {
+  it.each(stops)('the stop $file of the way of a message has the names to look at', ({ file, names }) => {
     const text = textOf(file);
     for (const name of names) expect(text, name).toMatch(new RegExp(`(^|[ .])${name}[(<:; ]`, 'm'));
   });
 
-  it('is less than 1 900 lines, read whole', () => {
+  it('the files on the way of a message have less than 1 900 lines', () => {
     const lines = stops.reduce((sum, { file }) => sum + textOf(file).split('\n').length, 0);
     expect(lines).toBeLessThan(1900);
   });

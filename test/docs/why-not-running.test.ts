@@ -62,19 +62,19 @@ const verdictOn = async (db: TestDatabase, lane: Lane, message?: { message_id: s
   (await ask(db, lane, 'verdict', { message: message?.message_id }))[0]?.verdict;
 
 describe.each(lanes)('The verdict on a message of the %s', (lane) => {
-  it('that is held names its holder', async ({ db, a }) => {
+  it('the verdict on a held message names its holder', async ({ db, a }) => {
     const [first] = await a.call(lane.stores(...stream(1)));
     const [row] = await ask(db, lane, 'verdict', { message: first?.message_id });
     expect(row).toMatchObject({ verdict: 'held by an instance', held_by: a.id });
   });
 
-  it('that follows a held one says so', async ({ db, a }) => {
+  it('the verdict on a message behind a held one says that it waits behind it', async ({ db, a }) => {
     const [first, second] = stream(2) as [ReturnType<typeof message>, ReturnType<typeof message>];
     await a.call(lane.stores(first, second), lane.room(1));
     expect(await verdictOn(db, lane, second)).toBe('behind messages of its stream that an instance holds');
   });
 
-  it('that failed, and on one behind it, says when it is due', async ({ db, a }) => {
+  it('the verdict on a failed message and on one behind it names the schedule', async ({ db, a }) => {
     const [first, second] = await a.call(lane.stores(...stream(2)));
     await a.call(
       lane.fails(first ? [first] : [], { retry_after_seconds: 60 }),
@@ -86,7 +86,7 @@ describe.each(lanes)('The verdict on a message of the %s', (lane) => {
     );
   });
 
-  it('that was given up or finished, or never was, says so', async ({ db, a }) => {
+  it('the verdict tells a dead letter, a finished message and an unknown one apart', async ({ db, a }) => {
     const [dead, kept, gone] = await a.call(lane.stores(...streams(3)));
     await a.call(lane.fails(dead ? [dead] : [], { dead_letter: true }), lane.completes(gone ? [gone] : []));
     await a.call(lane.completes(kept ? [kept] : []), { p_flags: Flags.DebugMode });
@@ -96,14 +96,14 @@ describe.each(lanes)('The verdict on a message of the %s', (lane) => {
     expect(await verdictOn(db, lane)).toMatch(/^not here/);
   });
 
-  it('that no call with room has seen is that it is not admitted', async ({ db, a }) => {
+  it('the verdict on a message that no call has seen is that it is not admitted', async ({ db, a }) => {
     const sent = message();
     await a.call(lane.room(0));
     await lane.insertPlain(db.pool, sent);
     expect(await verdictOn(db, lane, sent)).toBe('not admitted: no call with room has seen it');
   });
 
-  it('whose event waits for its version row is that it does', async ({ db, a, b }) => {
+  it('the verdict on an event that waits for its version row is that it does', async ({ db, a, b }) => {
     const [first] = await a.call(lane.stores(...stream(1, { is_event: true })));
     await a.call(lane.completes(first ? [first] : []));
     const application = await openSession(db);
@@ -125,7 +125,7 @@ describe.each(lanes)('The verdict on a message of the %s', (lane) => {
     ]);
   });
 
-  it('that is orphaned or due tells them apart, and notices when nobody is alive', async ({ db, a, b }) => {
+  it('the verdict tells an orphaned, a due and an abandoned message apart', async ({ db, a, b }) => {
     const [held, free] = await a.call(lane.stores(...streams(2)));
     await a.call(lane.releases(free ? [free] : []), lane.room(0));
     await expireLeases(db, a);
@@ -137,8 +137,8 @@ describe.each(lanes)('The verdict on a message of the %s', (lane) => {
   });
 });
 
-describe.each(lanes)('In the %s, the query', (lane) => {
-  it('for the holder shows the whole stream, and a goodbye frees it', async ({ db, a, b }) => {
+describe.each(lanes)('The queries of the %s', (lane) => {
+  it('the query for the holder shows its stream, which deregistering frees', async ({ db, a, b }) => {
     const work = await a.call(lane.stores(...stream(2)));
     const rows = await ask(db, lane, 'holder', { message: work[1]?.message_id });
     expect(rows).toMatchObject(
@@ -153,7 +153,7 @@ describe.each(lanes)('In the %s, the query', (lane) => {
     expect(ids(await b.call())).toEqual(ids(work));
   });
 
-  it('for what is scheduled shows it, and a retry now hands it out', async ({ db, a }) => {
+  it('the query for scheduled messages shows them, and a retry now hands them out', async ({ db, a }) => {
     const work = await a.call(lane.stores(...stream(1)));
     await a.call(lane.fails(work, { retry_after_seconds: 3600 }));
     const rows = await ask(db, lane, 'scheduled');
@@ -162,7 +162,7 @@ describe.each(lanes)('In the %s, the query', (lane) => {
     expect(ids(await a.call())).toEqual(ids(work));
   });
 
-  it('for dead letters shows them, and sent again they are handed out', async ({ db, a }) => {
+  it('the query for dead letters shows them, and one that is sent again is handed out', async ({ db, a }) => {
     const work = await a.call(lane.stores(...stream(1)));
     await a.call(lane.fails(work, { dead_letter: true }));
     const rows = await ask(db, lane, 'dead letters', { stream: work[0]?.stream_id });
@@ -174,12 +174,12 @@ describe.each(lanes)('In the %s, the query', (lane) => {
     expect(await ask(db, lane, 'dead letters', { stream: work[0]?.stream_id })).toEqual([]);
   });
 
-  it('for unadmitted messages counts them', async ({ db }) => {
+  it('the query for unadmitted messages counts them', async ({ db }) => {
     await lane.insertPlain(db.pool, ...streams(3));
     expect(await ask(db, lane, 'unadmitted')).toMatchObject([{ messages: '3' }]);
   });
 
-  it('for heartbeats and owners shows who is alive and whose turn it is', async ({ db, a, b }) => {
+  it('the queries for heartbeats and owners show live instances and the owner', async ({ db, a, b }) => {
     await a.call();
     await b.call();
     const [item] = await a.call(lane.stores(...stream(1)));
@@ -193,13 +193,13 @@ describe.each(lanes)('In the %s, the query', (lane) => {
     ]);
   });
 
-  it('for due streams counts what waits', async ({ db, a }) => {
+  it('the query for due streams counts the streams that wait', async ({ db, a }) => {
     const work = await a.call(lane.stores(...streams(3)));
     await a.call(lane.releases(work), lane.room(0));
     expect(await ask(db, lane, 'due streams')).toMatchObject([{ lane: lane.source, streams: '3' }]);
   });
 
-  it('for a stream shows it in order, and none was finished out of order', async ({ db, a }) => {
+  it('the queries for a stream show its order, and what was finished out of it', async ({ db, a }) => {
     const work = await a.call(lane.stores(...stream(3)));
     for (const item of work) await a.call(lane.completes([item]), { p_flags: Flags.DebugMode });
     const rows = await ask(db, lane, 'stream', { stream: work[0]?.stream_id });
@@ -213,8 +213,8 @@ describe.each(lanes)('In the %s, the query', (lane) => {
   });
 });
 
-describe('What waits for a handler', () => {
-  it('is named by the verdict and counted by the query, and dropped it lets its stream go on', async ({
+describe('Messages that wait for a handler', () => {
+  it('a message without a handler is found by verdict and query, and dropping it frees its stream', async ({
     db,
     a,
   }) => {
@@ -234,8 +234,8 @@ describe('What waits for a handler', () => {
   });
 });
 
-describe('The page', () => {
-  it('has no query that is not tried here', () => {
+describe('The page on messages that do not run', () => {
+  it('every query of the page is tried by a test', () => {
     expect([...queries.keys()].filter((name) => !used.has(name))).toEqual([]);
   });
 });

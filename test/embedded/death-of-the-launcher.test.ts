@@ -70,8 +70,8 @@ async function query(connectionString: string, sql: string): Promise<unknown[]> 
   }
 }
 
-describe('when the process that started it dies', () => {
-  it('the server stops and its temporary data is removed, even after SIGKILL', async () => {
+describe('The death of the process that started a server', () => {
+  it('the server stops and its temporary data is removed when its launcher is killed with SIGKILL', async () => {
     const launched = await launch({ tempDir: folder });
     await kill(launched);
     await eventually(() => expect(isProcessAlive(launched.serverPid)).toBe(false));
@@ -85,7 +85,7 @@ describe('when the process that started it dies', () => {
     await eventually(() => expect(isProcessAlive(launched.serverPid)).toBe(false));
   });
 
-  it('the next start on its folder takes over the orphaned server and keeps the data', async () => {
+  it('the next start on a data directory takes over an orphaned server and keeps the data', async () => {
     const dataDir = join(folder, 'data');
     const launched = await launch({ dataDir });
     await query(launched.connectionString, 'create table kept as select 42 as value');
@@ -96,7 +96,7 @@ describe('when the process that started it dies', () => {
     expect(await query(server.connectionString, 'select value from kept')).toEqual([{ value: 42 }]);
   });
 
-  it('the next start of a temporary server in the same place sweeps away the orphan and its data', async () => {
+  it('the next start of a temporary server in the same place removes an orphan and its data', async () => {
     const launched = await launch({ tempDir: folder });
     await killWithWatchdog(launched);
     const server = await startEmbeddedPostgres({ tempDir: folder });
@@ -115,15 +115,15 @@ const canEnterProject =
     () => false,
   ));
 
-describe('the user who starts it', () => {
+describe('The user who starts a server', () => {
   // Where the project lies below a folder that only root can enter, an ordinary user cannot run it at all.
-  it.skipIf(!canEnterProject)('may be an ordinary one', async () => {
+  it.skipIf(!canEnterProject)('an ordinary user can start the embedded database', async () => {
     const launched = await launch({}, ordinaryUser);
     expect(await query(launched.connectionString, 'select 42 as answer')).toEqual([{ answer: 42 }]);
     expect((await stat(launched.dataDir)).uid).toBe(ordinaryUser);
   });
 
-  it('is told what to install when the binaries are missing', async () => {
+  it('the start of the embedded database reports which package to install when the binaries are missing', async () => {
     const source = fileURLToPath(new URL('../../src/', import.meta.url));
     await cp(join(source, 'embedded'), join(folder, 'embedded'), { recursive: true });
     for (const file of ['errors.ts', 'options.ts']) await cp(join(source, file), join(folder, file));

@@ -46,41 +46,41 @@ const serverPid = async (server: EmbeddedPostgres): Promise<number> =>
   Number.parseInt(await readFile(join(server.dataDir, 'postmaster.pid'), 'utf8'), 10);
 
 describe('the embedded database', () => {
-  it('starts and answers with the version it reports', async () => {
+  it('the embedded database starts and answers with the version it reports', async () => {
     const server = await start();
     expect(await ask(server, `select current_setting('server_version') as answer`)).toMatch(
       new RegExp(`^${server.version.replace('.', '\\.')}`),
     );
   });
 
-  it('never runs as root, whoever starts it', async () => {
+  it('the embedded database never runs as root, whoever starts it', async () => {
     const server = await start();
     const { stdout } = await promisify(execFile)('ps', ['-o', 'uid=', '-p', String(await serverPid(server))]);
     expect(Number(stdout)).toBeGreaterThan(0);
   });
 
-  it('runs twice at once, apart from each other', async () => {
+  it('two embedded databases run at once and share nothing', async () => {
     const [one, other] = await Promise.all([start(), start()]);
     await ask(one, 'create table only_here ()');
     expect(one.port).not.toBe(other.port);
     expect(await ask(other, `select to_regclass('only_here') as answer`)).toBeNull();
   });
 
-  it('removes its data and frees its port when it is stopped, also when stop is called twice', async () => {
+  it('the embedded database removes its data and frees its port when it is stopped, once or twice', async () => {
     const server = await start();
     await Promise.all([server.stop(), server.stop()]);
     await expect(stat(server.dataDir)).rejects.toMatchObject({ code: 'ENOENT' });
     await expect(ask(server, 'select 1')).rejects.toMatchObject({ code: 'ECONNREFUSED' });
   });
 
-  it('lets nobody in without the password', async () => {
+  it('the embedded database lets nobody in without the password', async () => {
     const { port } = await start();
     await expect(
       ask({ connectionString: `postgres://postgres:guess@127.0.0.1:${port}/postgres` }, 'select 1'),
     ).rejects.toMatchObject({ code: '28P01' });
   });
 
-  it('applies settings, and is durable by default only when its data is kept', async () => {
+  it('the embedded database applies settings, and is durable by default only when its data is kept', async () => {
     const kept = await start({
       dataDir: join(await newFolder(), 'data'),
       settings: { max_connections: '17' },
@@ -94,7 +94,7 @@ describe('the embedded database', () => {
     expect(await ask(durable, `select current_setting('fsync') as answer`)).toBe('on');
   });
 
-  it('puts temporary data where it is told to, and leaves nothing there', async () => {
+  it('temporary data lies in the folder that is given, and is gone after the stop', async () => {
     const tempDir = await newFolder();
     const server = await start({ tempDir });
     expect(server.dataDir.startsWith(tempDir)).toBe(true);
@@ -103,7 +103,7 @@ describe('the embedded database', () => {
     expect(await readdir(join(server.dataDir, '..'))).toEqual([]);
   });
 
-  it('keeps the data of a named folder from one start to the next', async () => {
+  it('the embedded database keeps the data of a named folder from one start to the next', async () => {
     const dataDir = join(await newFolder(), 'nested', 'data');
     const first = await start({ dataDir });
     await ask(first, 'create table kept as select 42 as value');
@@ -115,7 +115,7 @@ describe('the embedded database', () => {
   it.each([
     ['a restart', {}],
     ['a crash', { crash: true }],
-  ])('keeps its address and what was committed through %s', async (_name, how) => {
+  ])('the embedded database keeps its address and what was committed through %s', async (_name, how) => {
     const server = await start();
     await ask(server, 'create table kept as select 42 as value');
     const before = await serverPid(server);
@@ -124,19 +124,19 @@ describe('the embedded database', () => {
     expect(await ask(server, 'select value as answer from kept')).toBe(42);
   });
 
-  it('cannot be restarted once it was stopped', async () => {
+  it('the embedded database cannot be restarted once it was stopped', async () => {
     const server = await start();
     await server.stop();
     await expect(server.restart()).rejects.toMatchObject({ code: 'EMBEDDED_START_FAILED' });
   });
 
-  it('stops at the end of an `await using` block', async () => {
+  it('the embedded database stops at the end of an `await using` block', async () => {
     const server = await start();
     await server[Symbol.asyncDispose]();
     await expect(stat(server.dataDir)).rejects.toMatchObject({ code: 'ENOENT' });
   });
 
-  it('fills an empty cache from several starts at once, and repairs it after files have been cleaned away', async () => {
+  it('several starts at once fill an empty cache, and a later start repairs a damaged one', async () => {
     const tempDir = await newFolder();
     vi.stubEnv('TMPDIR', tempDir);
     const startHere = () => start({ tempDir });
@@ -151,14 +151,14 @@ describe('the embedded database', () => {
   });
 });
 
-describe('the embedded database refuses', () => {
+describe('What the embedded database refuses', () => {
   const failure = (options: EmbeddedPostgresOptions) =>
     start(options).then(
       () => undefined,
       (error: unknown) => error,
     );
 
-  it('a folder without the programs, and says which one is missing', async () => {
+  it('the embedded database refuses a folder without its programs, and names the missing one', async () => {
     const binDir = await newFolder();
     expect(await failure({ binDir })).toMatchObject({
       code: 'EMBEDDED_BINARIES_MISSING',
@@ -167,7 +167,7 @@ describe('the embedded database refuses', () => {
     });
   });
 
-  it('a data directory that another process uses, without disturbing it', async () => {
+  it('the embedded database refuses a data directory that another process uses, and leaves that alone', async () => {
     const dataDir = join(await newFolder(), 'data');
     const first = await start({ dataDir });
     expect(await failure({ dataDir })).toMatchObject({
@@ -177,7 +177,7 @@ describe('the embedded database refuses', () => {
     expect(await ask(first, 'select 1 as answer')).toBe(1);
   });
 
-  it('a folder with files of somebody else, and leaves it as it was', async () => {
+  it('the embedded database refuses a folder with other files, and leaves it as it was', async () => {
     const dataDir = await newFolder();
     await writeFile(join(dataDir, 'letter.txt'), 'mine');
     const before = await stat(dataDir);
@@ -189,7 +189,7 @@ describe('the embedded database refuses', () => {
     expect((await stat(dataDir)).uid).toBe(before.uid);
   });
 
-  it('data of another major version', async () => {
+  it('the embedded database refuses data of another major version', async () => {
     const dataDir = await newFolder();
     await writeFile(join(dataDir, 'PG_VERSION'), '9\n');
     expect(await failure({ dataDir })).toMatchObject({
@@ -198,7 +198,7 @@ describe('the embedded database refuses', () => {
     });
   });
 
-  it('a port that is taken, with the log of the server, and the folder can be started afterwards', async () => {
+  it('the embedded database refuses a port that is taken, and its folder can be started afterwards', async () => {
     const first = await start();
     const dataDir = join(await newFolder(), 'data');
     expect(await failure({ dataDir, port: first.port })).toMatchObject({
@@ -209,7 +209,7 @@ describe('the embedded database refuses', () => {
   });
 
   it.skipIf(process.getuid?.() !== 0)(
-    'as root, a data directory that the unprivileged user cannot enter',
+    'the embedded database refuses, as root, a data directory that the unprivileged user cannot enter',
     async () => {
       const closed = await newFolder(0o700);
       expect(await failure({ dataDir: join(closed, 'data') })).toMatchObject({
@@ -227,7 +227,7 @@ describe('the embedded database refuses', () => {
     ['settings.listen_addresses', { settings: { listen_addresses: '*' } }],
     ['settings.work mem', { settings: { 'work mem': '1' } }],
     ['datadir', { datadir: '/tmp' } as EmbeddedPostgresOptions],
-  ])('the option %s in %j', async (option, options) => {
+  ])('the embedded database refuses the option %s in %j', async (option, options) => {
     expect(await failure(options)).toMatchObject({ code: 'INVALID_OPTION', details: { option } });
   });
 });

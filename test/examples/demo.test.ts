@@ -47,7 +47,7 @@ async function schemasOf(db: TestDatabase): Promise<unknown[]> {
 const patienceMs = 280_000;
 
 describe('The demo', { timeout: 600_000 }, () => {
-  it('finds everything as promised with one instance killed and one stalled, and leaves nothing behind', async () => {
+  it('the demo keeps every promise with one instance killed and one stalled, and leaves nothing behind', async () => {
     await using db = await createTestDatabase({ template: 'empty' });
     const demo = startDemo(db, ['--messages', '400', '--streams', '40', '--seed', '5']);
     const exitCode = await demo.exitCode();
@@ -68,7 +68,7 @@ describe('The demo', { timeout: 600_000 }, () => {
     expect(await schemasOf(db)).toEqual([]);
   });
 
-  it('ends with all its processes and schemas at a Ctrl-C', async () => {
+  it('the demo ends with all its processes and schemas at a Ctrl-C', async () => {
     await using db = await createTestDatabase({ template: 'empty' });
     const demo = startDemo(db, ['--messages', '1000', '--streams', '40']);
     await eventually(() => expect(demo.output()).toMatch(/handled [1-9]/), patienceMs);
@@ -80,7 +80,7 @@ describe('The demo', { timeout: 600_000 }, () => {
     expect(await schemasOf(db)).toEqual([]);
   });
 
-  it('leaves no process behind when it is killed itself, not even the stalled one', async () => {
+  it('the demo leaves no process behind when it is killed itself, not even the stalled one', async () => {
     await using db = await createTestDatabase({ template: 'empty' });
     const demo = startDemo(db, ['--messages', '400', '--streams', '40']);
     await eventually(() => expect(demo.output()).toContain('stalled with SIGSTOP'), patienceMs);
@@ -89,7 +89,7 @@ describe('The demo', { timeout: 600_000 }, () => {
     await eventually(() => expect(demo.pids().filter(isProcessAlive)).toEqual([]));
   });
 
-  it('refuses an option that it does not have, with exit code 1', async () => {
+  it('the demo refuses an option that it does not have, with exit code 1', async () => {
     await using db = await createTestDatabase({ template: 'empty' });
     const demo = startDemo(db, ['--message', '1']);
     expect(await demo.exitCode()).toBe(1);

@@ -46,7 +46,7 @@ async function judged(db: TestDatabase, mistake = '') {
 }
 
 describe('The verdict of the demo', () => {
-  it('finds a world right in which everything is as promised', async () => {
+  it('the verdict of the demo is right for a world in which every promise is kept', async () => {
     await using db = await createTestDatabase();
     const { verdicts, text, exitCode } = await judged(db);
     expect(verdicts.filter(({ holds }) => !holds)).toEqual([]);
@@ -133,7 +133,7 @@ describe('The verdict of the demo', () => {
       effect(`99, '${message(2, 3)}', '${stream(2)}', 3, 'two', 1`),
       ['effects doubled', 'late completions refused'],
     ],
-  ])('says NO to %s', async (_, mistake, refuted) => {
+  ])('the verdict of the demo says NO to %s', async (_, mistake, refuted) => {
     await using db = await createTestDatabase();
     const { verdicts, text, exitCode } = await judged(db, mistake);
     const failed = verdicts.filter(({ holds }) => !holds).map(({ claim }) => claim);
@@ -143,7 +143,7 @@ describe('The verdict of the demo', () => {
     expect(exitCode).toBe(1);
   });
 
-  it('is not fooled by a world in which nothing happened', async () => {
+  it('the verdict of the demo fails a world in which nothing happened', async () => {
     await using db = await createTestDatabase();
     await createTables(db.pool, here);
     expect(reportOf(await judge(db.pool, here, 6)).exitCode).toBe(1);

@@ -22,7 +22,7 @@ function shownAt(columns: number): string[] {
 }
 
 describe('The live view of the demo', () => {
-  it.each([200, 80, 60, 52])('cuts no number off in %i columns', (columns) => {
+  it.each([200, 80, 60, 52])('the live view of the demo cuts no number off in %i columns', (columns) => {
     expect(shownAt(columns).filter((line) => line.length > columns)).toEqual([]);
     expect(shownAt(columns).join('\n')).toMatch(/handled +[█░]+ 2030\/3000 {2}\d+\/s/);
   });

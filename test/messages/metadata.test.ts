@@ -45,7 +45,7 @@ const envelopes: fc.Arbitrary<Envelope> = fc.record({
 });
 
 describe('An envelope', () => {
-  it('is the same after it was in the tables', () => {
+  it('an envelope is unchanged after it was stored as columns and read again', () => {
     fc.assert(
       fc.property(envelopes, (envelope) => {
         const metadata: unknown = JSON.parse(JSON.stringify(toMetadata(envelope)));
@@ -57,7 +57,7 @@ describe('An envelope', () => {
     );
   });
 
-  it('of a row that another program inserted has everything that it did not write', () => {
+  it('an envelope has defaults for everything that another program did not write into the row', () => {
     const inserted = row({});
     const { traceparent, ...rest } = envelopeOf(inserted, PlaceOrder);
     expect(rest).toEqual({
@@ -76,7 +76,7 @@ describe('An envelope', () => {
     expect(parseTraceparent(traceparent)).toBeDefined();
   });
 
-  it('can be read whatever stands in metadata', () => {
+  it('an envelope can be read whatever the metadata contains', () => {
     const wild = fc.oneof(
       fc.anything(),
       fc.record(
@@ -99,7 +99,7 @@ describe('An envelope', () => {
     );
   });
 
-  it('keeps the fields that are right when others are wrong', () => {
+  it('an envelope keeps the fields that are right when others are wrong', () => {
     const correlationId = randomUUID();
     const metadata = {
       correlationId,
@@ -113,11 +113,11 @@ describe('An envelope', () => {
     });
   });
 
-  it('drops the state of a trace that it cannot read', () => {
+  it('an envelope drops the tracestate of a traceparent that cannot be read', () => {
     expect(envelopeOf(row({ traceparent: 'x', tracestate: 'a=1' }), PlaceOrder).tracestate).toBeNull();
   });
 
-  it('keeps the latest hops of a message that goes round in circles', () => {
+  it('an envelope keeps the latest hops of a message that has made too many', () => {
     const hops = Array.from({ length: 500 }, (_, i) => ({ service: `s${i}`, instanceId: 'i', at: 'now' }));
     const metadata = toMetadata({ ...envelopeOf(row({}), PlaceOrder), hops });
     expect(metadata.hops).toHaveLength(mostHops);
@@ -125,7 +125,7 @@ describe('An envelope', () => {
     expect(envelopeOf(row({ hops }), PlaceOrder).hops).toEqual(metadata.hops);
   });
 
-  it('is read with its payload checked and in the output of the schema', async () => {
+  it('an envelope is read with its payload checked, in the output of the schema', async () => {
     expect((await readEnvelope(row({}), PlaceOrder)).payload).toEqual({ total: 5 });
     await refusalOf(() => readEnvelope(row({}, { eventData: {} }), PlaceOrder), 'INVALID_MESSAGE');
     await refusalOf(() => readEnvelope(row({ schemaVersion: 2 }), PlaceOrder), 'MESSAGE_TOO_NEW');

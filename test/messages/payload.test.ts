@@ -13,18 +13,18 @@ import { everythingSaid, refusalOf } from './refusal.js';
 describe.each(Object.entries(orderSchemas))('A payload checked by %s', (_, schema) => {
   const OrderPlaced = defineEvent('OrderPlaced', { schema, stream: (order) => order.orderId });
 
-  it('is stored as it was written, and handled as the schema makes it', async () => {
+  it('a payload is stored as it was written, and handled as the schema makes it', async () => {
     const { payload, json } = await validatePayload(OrderPlaced, anOrder());
     expect(json).toEqual(anOrder());
     expect(payload).toEqual({ ...anOrder(), placedAt: new Date(anOrder().placedAt) });
   });
 
-  it('arrives the same when it is read from what was stored', async () => {
+  it('a payload read from what was stored equals the one that was sent', async () => {
     const { payload, json } = await validatePayload(OrderPlaced, anOrder());
     expect(await readPayload(OrderPlaced, JSON.parse(JSON.stringify(json)), 1)).toEqual(payload);
   });
 
-  it('is refused with the type and the path of the first bad field', async () => {
+  it('a payload is refused with its type and the path of the first bad field', async () => {
     const wrong = {
       ...anOrder(),
       lines: [
@@ -38,14 +38,14 @@ describe.each(Object.entries(orderSchemas))('A payload checked by %s', (_, schem
     expect(error.details.issues).toMatchObject([{ path: 'lines[1].price' }]);
   });
 
-  it('is refused without a word of what it held', async () => {
+  it('the refusal of a payload repeats none of its values', async () => {
     const secrets = { orderId: 480_123_456, placedAt: 'hunter2secret', lines: 'hunter3secret' };
     const error = await refusalOf(() => validatePayload(OrderPlaced, secrets), 'INVALID_MESSAGE');
     expect(error.details.issues).toHaveLength(3);
     expect(everythingSaid(error)).not.toMatch(/hunter|480/);
   });
 
-  it('is refused when a field is missing, also on arrival', async () => {
+  it('a payload with a missing field is refused, when it is sent and when it arrives', async () => {
     const { orderId: _, ...missing } = anOrder();
     for (const check of [
       () => validatePayload(OrderPlaced, missing),
@@ -56,21 +56,21 @@ describe.each(Object.entries(orderSchemas))('A payload checked by %s', (_, schem
     }
   });
 
-  it('is refused as a whole when it is no object', async () => {
+  it('a payload that is not an object is refused as a whole', async () => {
     const error = await refusalOf(() => validatePayload(OrderPlaced, 'tea'), 'INVALID_MESSAGE');
     expect(error.message).toContain('OrderPlaced: the payload: ');
     expect(error.details.issues).toMatchObject([{ path: '' }]);
   });
 });
 
-describe('A payload on its way out', () => {
+describe('Payloads that are sent', () => {
   const Anything = defineEvent('Anything', { schema: z.unknown() });
   const refusedAt = async (input: unknown) => {
     const error = await refusalOf(() => validatePayload(Anything, input), 'INVALID_MESSAGE');
     return (error.details.issues as { path: string; message: string }[])[0];
   };
 
-  it('is checked as the receiver will see it: a Date is text', async () => {
+  it('a payload is checked as the receiver will see it: a Date is text', async () => {
     const AtTime = defineEvent('AtTime', { schema: z.object({ at: z.date() }) });
     const error = await refusalOf(() => validatePayload(AtTime, { at: new Date(0) }), 'INVALID_MESSAGE');
     expect(error.details.issues).toMatchObject([{ path: 'at' }]);
@@ -81,19 +81,19 @@ describe('A payload on its way out', () => {
     });
   });
 
-  it('is a copy: what the sender changes later is not sent', async () => {
+  it('a payload is copied: what the sender changes later is not sent', async () => {
     const order = { lines: [1] };
     const { json } = await validatePayload(Anything, order);
     order.lines.push(2);
     expect(json).toEqual({ lines: [1] });
   });
 
-  it('may hold null, empty text and whatever else JSON has', async () => {
+  it('a payload can hold null, empty text and whatever else JSON has', async () => {
     const rich = { a: null, b: '', c: [null, [], {}], d: -0.5e-7, e: false, f: 'snow ☃ 𝄞 "quoted" \\u0000' };
     expect((await validatePayload(Anything, rich)).json).toEqual(rich);
   });
 
-  it('may leave members undefined: the receiver sees them missing', async () => {
+  it('a payload can leave members undefined: the receiver sees them missing', async () => {
     expect((await validatePayload(Anything, { a: undefined, b: () => 1, c: 2 })).json).toEqual({ c: 2 });
   });
 
@@ -110,17 +110,17 @@ describe('A payload on its way out', () => {
     ['a function', () => 1, ''],
     ['a symbol', Symbol('x'), ''],
     ['null', null, ''],
-  ])('cannot be or hold %s', async (_, input, path) => {
+  ])('a payload cannot be or hold %s', async (_, input, path) => {
     expect(await refusedAt(input)).toMatchObject({ path });
   });
 
-  it('cannot contain itself', async () => {
+  it('a payload cannot contain itself', async () => {
     const order: { parent: { order?: unknown } } = { parent: {} };
     order.parent.order = order;
     expect(await refusedAt(order)).toEqual({ path: 'parent.order', message: 'contains itself' });
   });
 
-  it('may mention one thing twice', async () => {
+  it('a payload can mention one object twice', async () => {
     const address = { city: null };
     expect((await validatePayload(Anything, { from: address, to: address })).json).toEqual({
       from: { city: null },
@@ -128,7 +128,7 @@ describe('A payload on its way out', () => {
     });
   });
 
-  it('is refused, not a crash, when writing it as JSON throws or never ends', async () => {
+  it('a payload is refused when writing it as JSON throws or goes too deep', async () => {
     const cause = new Error('no');
     const throwing = {
       order: {
@@ -144,13 +144,13 @@ describe('A payload on its way out', () => {
     expect(await refusedAt(deep)).toMatchObject({ message: 'cannot be written as JSON' });
   });
 
-  it('is checked by schemas that take their time', async () => {
+  it('a payload is checked by asynchronous schemas', async () => {
     const Slow = defineEvent('Slow', { schema: z.string().refine(async (text) => text === 'yes') });
     expect((await validatePayload(Slow, 'yes')).payload).toBe('yes');
     await refusalOf(() => validatePayload(Slow, 'no'), 'INVALID_MESSAGE');
   });
 
-  it('lets an error of the schema itself pass: that is no fault of the message', async () => {
+  it('an error of the schema itself is not reported as a bad payload', async () => {
     const broken = new Error('database away');
     const Broken = defineEvent('Broken', {
       schema: z.string().refine(() => {
@@ -160,7 +160,7 @@ describe('A payload on its way out', () => {
     await expect(validatePayload(Broken, 'x')).rejects.toBe(broken);
   });
 
-  it('reports the first twenty of many mistakes', async () => {
+  it('the refusal of a payload reports the first twenty of many mistakes', async () => {
     const Numbers = defineEvent('Numbers', { schema: z.array(z.number()) });
     const wrong = Array.from({ length: 500 }, () => 'x');
     const error = await refusalOf(() => validatePayload(Numbers, wrong), 'INVALID_MESSAGE');
@@ -178,14 +178,14 @@ describe('A payload of an older version', () => {
     },
   });
 
-  it('is brought to the current one step by step', async () => {
+  it('a payload of an older version is brought to the current one step by step', async () => {
     const current = { cents: 500, currency: 'EUR' };
     expect(await readPayload(OrderPlaced, { euros: 5 }, 1)).toEqual(current);
     expect(await readPayload(OrderPlaced, { cents: 500 }, 2)).toEqual(current);
     expect(await readPayload(OrderPlaced, current, 3)).toEqual(current);
   });
 
-  it('is checked after that', async () => {
+  it('a payload of an older version is checked after its upcasters', async () => {
     const error = await refusalOf(() => readPayload(OrderPlaced, { cents: 'five' }, 2), 'INVALID_MESSAGE');
     expect(error.details).toMatchObject({
       type: 'OrderPlaced',
@@ -194,7 +194,7 @@ describe('A payload of an older version', () => {
     });
   });
 
-  it('is refused with the version whose upcaster threw', async () => {
+  it('a payload is refused with the version whose upcaster threw', async () => {
     const cause = new TypeError('x');
     const Broken = defineEvent('Broken', {
       schema: z.unknown(),
@@ -212,7 +212,7 @@ describe('A payload of an older version', () => {
     expect(error.cause).toBe(cause);
   });
 
-  it('is not changed by an upcaster that changes what it is given', async () => {
+  it('a stored payload is not changed by an upcaster that changes its argument', async () => {
     const Mutating = defineEvent('Mutating', {
       schema: z.unknown(),
       version: 2,
@@ -223,7 +223,7 @@ describe('A payload of an older version', () => {
     expect(stored).toEqual({ n: 1 });
   });
 
-  it('of a version that is not known yet is too new, which another deployment cures', async () => {
+  it('a payload of a newer version than the definition is refused with MESSAGE_TOO_NEW', async () => {
     const error = await refusalOf(() => readPayload(OrderPlaced, {}, 4), 'MESSAGE_TOO_NEW');
     expect(error.details).toEqual({ type: 'OrderPlaced', schemaVersion: 4, current: 3 });
   });
@@ -233,16 +233,16 @@ describe('The result of a command', () => {
   const schema = z.object({});
   const Price = defineCommand('Price', { schema, result: z.object({ total: z.number() }) });
 
-  it('passes when it fits its schema', async () => {
+  it('the result of a command passes when it fits its schema', async () => {
     expect(await validateResult(Price, { total: 5 })).toEqual({ total: 5 });
   });
 
-  it('is refused by its field when it does not', async () => {
+  it('the result of a command that does not fit its schema is refused by its field', async () => {
     const error = await refusalOf(() => validateResult(Price, { total: '5' }), 'INVALID_MESSAGE');
     expect(error.message).toContain('The result of Price: total: ');
   });
 
-  it('is undefined without a schema: what the handler returned were messages', async () => {
+  it('the result of a command without a result schema is undefined', async () => {
     expect(await validateResult(defineCommand('Plain', { schema }), ['message'])).toBeUndefined();
   });
 });

@@ -10,7 +10,7 @@ const isUuidText = /^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
 const notUuids = fc.string({ minLength: 1, unit: 'grapheme' }).filter((name) => !isUuidText.test(name));
 
 describe('The id of a stream', () => {
-  it('is a UUID as it is, in small letters', () => {
+  it('the stream id of a UUID is that UUID in small letters', () => {
     fc.assert(
       fc.property(fc.uuid(), fc.boolean(), (id, upper) => {
         expect(streamIdOf(upper ? id.toUpperCase() : id)).toBe(id);
@@ -18,7 +18,7 @@ describe('The id of a stream', () => {
     );
   });
 
-  it('is a UUID of version 5 for any other name, always the same one', () => {
+  it('the stream id of any other name is a UUID of version 5, always the same one', () => {
     fc.assert(
       fc.property(notUuids, (name) => {
         const id = streamIdOf(name);
@@ -28,7 +28,7 @@ describe('The id of a stream', () => {
     );
   });
 
-  it('differs for different names', () => {
+  it('stream ids of different names differ', () => {
     fc.assert(
       fc.property(notUuids, notUuids, (a, b) => {
         fc.pre(a !== b);
@@ -37,7 +37,7 @@ describe('The id of a stream', () => {
     );
   });
 
-  it('is what RFC 9562 says, so that other programs can compute it', () => {
+  it('a stream id is computed as RFC 9562 says, so that other programs can compute it', () => {
     const bytes = createHash('sha1')
       .update(Buffer.from(streamNamespace.replaceAll('-', ''), 'hex'))
       .update('order-1');
@@ -47,19 +47,19 @@ describe('The id of a stream', () => {
     expect(id.slice(-12)).toBe(hex.slice(20, 32));
   });
 
-  it('never changes: it is in the tables of those who use it', () => {
+  it('the stream id of a name never changes: tables of users contain it', () => {
     expect(streamNamespace).toBe('48b2326a-d6c4-48f7-82aa-501ca0e861f9');
     expect(streamIdOf('order-1')).toBe('3237f14a-e958-5d0d-9a93-9a4427ef442b');
     expect(streamIdOf('Größe ☃')).toBe('a1332932-a6ae-5e81-84f6-8b42ec49b6e0');
   });
 
-  it('is none for null and undefined', () => {
+  it('the stream id of null and undefined is null', () => {
     expect(streamIdOf(null)).toBeNull();
     expect(streamIdOf(undefined)).toBeNull();
   });
 
   it.each([[''], ['00000000-0000-0000-0000-000000000000'], [7], [{}], [true]])(
-    'is not made of %j',
+    'a stream id cannot be made of %j',
     async (name) => {
       const error = await refusalOf(() => streamIdOf(name as string), 'INVALID_MESSAGE');
       expect(error.message).toContain('stream id');
@@ -71,20 +71,20 @@ describe('The stream rule of a definition', () => {
   const ruled = (stream: (payload: { id: string }) => string | null | undefined) =>
     defineEvent('OrderPlaced', { schema: z.object({ id: z.string() }), stream });
 
-  it('gives the id of the stream of a payload', () => {
+  it('the stream rule of a definition gives the stream id of a payload', () => {
     const id = randomUUID();
     expect(ruled((order) => order.id).streamOf({ id })).toBe(id);
     expect(ruled((order) => `order ${order.id}`).streamOf({ id })).toBe(streamIdOf(`order ${id}`));
     expect(ruled(() => undefined).streamOf({ id })).toBeNull();
   });
 
-  it('is refused with the type when it gives nothing usable', async () => {
+  it('a stream rule that gives an empty id is refused with the type of the message', async () => {
     const error = await refusalOf(() => ruled((order) => order.id).streamOf({ id: '' }), 'INVALID_MESSAGE');
     expect(error.message).toBe('OrderPlaced: the stream id that its rule gave is empty.');
     expect(error.details.type).toBe('OrderPlaced');
   });
 
-  it('is refused with its error when it throws', async () => {
+  it('a stream rule that throws is refused with its error', async () => {
     const cause = new Error('x');
     const rule = ruled(() => {
       throw cause;

@@ -6,11 +6,11 @@ const spanId = '00f067aa0ba902b7';
 const given = `00-${traceId}-${spanId}-01`;
 
 describe('A traceparent', () => {
-  it('is read as the specification says', () => {
+  it('a traceparent is read as the specification says', () => {
     expect(parseTraceparent(given)).toEqual({ traceId, spanId, flags: '01' });
   });
 
-  it('of a later version is read as far as it is known', () => {
+  it('a traceparent of a later version is read as far as it is known', () => {
     expect(parseTraceparent(`cc-${traceId}-${spanId}-09-what-comes`)).toEqual({
       traceId,
       spanId,
@@ -30,23 +30,23 @@ describe('A traceparent', () => {
     ['that is empty', ''],
     ['that is no text', 7],
     ['that is missing', undefined],
-  ])('%s is none', (_, value) => {
+  ])('a traceparent %s is not valid', (_, value) => {
     expect(parseTraceparent(value)).toBeUndefined();
   });
 
-  it('is new and valid when there is none to go on from', () => {
+  it('a new traceparent is valid and begins a trace of its own', () => {
     const [a, b] = [newTraceparent(), newTraceparent()].map(parseTraceparent);
     expect(a).toMatchObject({ flags: '01' });
     expect(a?.traceId).not.toBe(b?.traceId);
   });
 
-  it('is another one every time', () => {
+  it('every new traceparent has a trace id and a span id of its own', () => {
     const made = Array.from({ length: 5000 }, newTraceparent).map(parseTraceparent);
     expect(new Set(made.map((context) => context?.traceId)).size).toBe(made.length);
     expect(new Set(made.map((context) => context?.spanId)).size).toBe(made.length);
   });
 
-  it('goes on in the same trace with the same flags and a new span', () => {
+  it('a child traceparent has the same trace and flags, and a new span', () => {
     const child = parseTraceparent(childTraceparent(`00-${traceId}-${spanId}-00`));
     expect(child).toMatchObject({ traceId, flags: '00' });
     expect(child?.spanId).not.toBe(spanId);

@@ -19,7 +19,7 @@ interface OrderInput {
   lines: { sku: string; price: number }[];
 }
 
-it('A sender writes the input of the schema and the stream rule reads its output, in every library', () => {
+it('the sender writes the input of the schema and the stream rule reads its output, in every library', () => {
   const definitions = [
     defineEvent('A', {
       schema: zodOrder,
@@ -55,13 +55,13 @@ it('A sender writes the input of the schema and the stream rule reads its output
   }
 });
 
-it('The kind of a message is part of its type', () => {
+it('the kind of a message is part of its type', () => {
   const schema = z.object({});
   expectTypeOf(defineEvent('E', { schema })({})).toExtend<MessageToSend<'event'>>();
   expectTypeOf(defineCommand('C', { schema })({})).not.toExtend<MessageToSend<'event'>>();
 });
 
-it('The result of a command is the type of its result schema, and void without one', () => {
+it('the result of a command has the type of its result schema, and is void without one', () => {
   const schema = z.object({});
   const Priced = defineCommand('Priced', { schema, result: z.object({ total: z.number() }) });
   expectTypeOf(Priced({})).toEqualTypeOf<MessageToSend<'command', { total: number }>>();
@@ -74,7 +74,7 @@ it('The result of a command is the type of its result schema, and void without o
   defineCommand('Turned', { schema, result: z.string().transform((text) => text.length) });
 });
 
-it('Every definition is a MessageDefinition', () => {
+it('every definition is a MessageDefinition', () => {
   const schema = z.object({ orderId: z.string() });
   const all: MessageDefinition[] = [
     defineEvent('E', { schema, stream: (order) => order.orderId }),
@@ -84,7 +84,7 @@ it('Every definition is a MessageDefinition', () => {
   all[0]?.({ orderId: 'a' });
 });
 
-it('An upcaster may say what the old payload looked like', () => {
+it('an upcaster can declare the type of the old payload', () => {
   const schema = z.object({ cents: z.number() });
   defineEvent('E', {
     schema,
@@ -95,7 +95,7 @@ it('An upcaster may say what the old payload looked like', () => {
   defineEvent('E', { schema, version: 2, upcast: { 1: (old) => ({ cents: old.euros * 100 }) } });
 });
 
-it('What is validated or read has the output type', () => {
+it('a validated payload and a read envelope have the output type of the schema', () => {
   const OrderPlaced = defineEvent('OrderPlaced', { schema: zodOrder });
   type Order = z.output<typeof zodOrder>;
   expectTypeOf(validatePayload<Order>).toBeFunction();
@@ -105,7 +105,7 @@ it('What is validated or read has the output type', () => {
   expectTypeOf<Awaited<ReturnType<typeof read>>['payload']>().toEqualTypeOf<Order>();
 });
 
-it('A misspelt option does not compile', () => {
+it('a misspelt option of a definition does not compile', () => {
   const wrong = () =>
     // @ts-expect-error steam
     defineEvent('E', { schema: z.object({ id: z.string() }), steam: (e: { id: string }) => e.id });

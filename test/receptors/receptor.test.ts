@@ -9,7 +9,7 @@ const handler = () => undefined;
 const context = {} as Parameters<Receptor['handle']>[1];
 
 describe('A receptor', () => {
-  it('is a handler with the message that it handles', () => {
+  it('a receptor is a handler with the message that it handles', () => {
     const made = receptor(OrderPlaced, (order) => {
       seen.push(order.total);
     });
@@ -27,7 +27,7 @@ describe('A receptor', () => {
     expect(Object.isFrozen(made)).toBe(true);
   });
 
-  it('has the options that it is given', () => {
+  it('a receptor has the options that it is given', () => {
     const options = {
       name: 'billing',
       transaction: false,
@@ -45,7 +45,7 @@ describe('A receptor', () => {
   });
 });
 
-describe('A receptor is refused', () => {
+describe('Receptors that are refused', () => {
   const refused = (options: unknown) =>
     refusalOf(() => receptor(OrderPlaced, options as ReceptorOptions<true>, handler), 'INVALID_OPTION');
 
@@ -61,25 +61,25 @@ describe('A receptor is refused', () => {
     [{ retry: null }, 'retry'],
     [{ retry: { attempts: 0 } }, 'attempts'],
     [{ retry: { isFinal: true } }, 'retry.isFinal'],
-  ])('with %j', async (options, option) => {
+  ])('a receptor is refused with the options %j', async (options, option) => {
     const error = await refused(options);
     expect(error.details.option).toBe(option);
     expect(error.message).toContain('receptor(OrderPlaced)');
   });
 
-  it('with a misspelt option, and the one that was meant', async () => {
+  it('a receptor with a misspelt option is refused, with the one that was meant', async () => {
     expect((await refused({ timeoutSecond: 5 })).hint).toBe('Did you mean timeoutSeconds?');
     expect((await refused({ retry: { attemps: 5 } })).hint).toBe('Did you mean attempts?');
   });
 
-  it('with its options behind the handler, where nobody would read them', async () => {
+  it('a receptor is refused when its options come after the handler', async () => {
     const swapped = () => receptor(OrderPlaced, handler as never, { timeoutSeconds: 5 } as never);
     const { message, hint } = await refusalOf(swapped, 'INVALID_OPTION');
     expect(message).toContain('the handler, which comes last');
     expect(hint).toContain('receptor(OrderPlaced, { timeoutSeconds: 30 }, handler)');
   });
 
-  it('without a handler, or without a definition', async () => {
+  it('a receptor is refused without a handler, or without a definition', async () => {
     expect((await refusalOf(() => receptor(OrderPlaced, {} as never), 'INVALID_OPTION')).details.option).toBe(
       'handler',
     );

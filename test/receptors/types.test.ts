@@ -13,7 +13,7 @@ const PriceOf = defineCommand('PriceOf', {
   result: z.object({ total: z.number() }),
 });
 
-it('The payload is the output of the schema, in every library', () => {
+it('the payload of a handler has the output type of the schema, in every library', () => {
   receptor(OrderPlaced, (order, ctx) => {
     expectTypeOf(order).toEqualTypeOf<z.output<typeof zodOrder>>();
     expectTypeOf(ctx.envelope).toEqualTypeOf<Envelope<z.output<typeof zodOrder>>>();
@@ -28,7 +28,7 @@ it('The payload is the output of the schema, in every library', () => {
   });
 });
 
-it('The transaction is a Queryable, and there is none with transaction: false', () => {
+it('the transaction of a handler is a Queryable, and undefined with transaction: false', () => {
   receptor(OrderPlaced, (_, ctx) => expectTypeOf(ctx.tx).toEqualTypeOf<Queryable>() as never);
   receptor(OrderPlaced, { timeoutSeconds: 5 }, (_, ctx) => {
     expectTypeOf(ctx.tx).toEqualTypeOf<Queryable>();
@@ -41,7 +41,7 @@ it('The transaction is a Queryable, and there is none with transaction: false', 
   });
 });
 
-it('Another kind of transaction is named once', () => {
+it('receptorFor names another type of transaction once', () => {
   interface OrmTransaction {
     insert(table: string): Promise<void>;
   }
@@ -59,7 +59,7 @@ it('Another kind of transaction is named once', () => {
   expectTypeOf(wrong).toBeArray();
 });
 
-it('A handler returns nothing, a message or messages', () => {
+it('a handler returns nothing, a message or messages', () => {
   receptor(PlaceOrder, () => {});
   receptor(PlaceOrder, async () => undefined);
   receptor(PlaceOrder, async ({ orderId }) => PriceOf({ orderId }));
@@ -73,7 +73,7 @@ it('A handler returns nothing, a message or messages', () => {
   receptor(OrderPlaced, async () => [5]);
 });
 
-it('A handler of a command with a result returns that', () => {
+it('the handler of a command with a result returns that result', () => {
   receptor(PriceOf, () => ({ total: 5 }));
   receptor(PriceOf, { transaction: false }, async () => ({ total: 5 }));
   // @ts-expect-error the total is a number
@@ -82,12 +82,12 @@ it('A handler of a command with a result returns that', () => {
   receptor(PriceOf, async () => {});
 });
 
-it('Receptors of different messages go into one array', () => {
+it('receptors of different messages go into one array', () => {
   const all: Receptor[] = [receptor(OrderPlaced, () => {}), receptor(PriceOf, () => ({ total: 5 }))];
   expectTypeOf(all).toBeArray();
 });
 
-it('A handler sends commands and publishes events, and not the other way round', () => {
+it('a handler sends commands and publishes events, and not the other way round', () => {
   receptor(PlaceOrder, async ({ orderId }, ctx) => {
     await ctx.send([PlaceOrder({ orderId }), PriceOf({ orderId })], { to: 'orders', delaySeconds: 5 });
     await ctx.publish(OrderPlaced({ orderId, placedAt: '', lines: [] }), { expectedVersion: 1 });
@@ -98,7 +98,7 @@ it('A handler sends commands and publishes events, and not the other way round',
   });
 });
 
-it('A misspelt option does not compile', () => {
+it('a misspelt option of a receptor does not compile', () => {
   const wrong = () =>
     // @ts-expect-error timeoutSecond
     receptor(OrderPlaced, { timeoutSecond: 5 }, () => {});

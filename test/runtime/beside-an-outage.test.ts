@@ -35,7 +35,7 @@ it.for([
   { listen: true, how: 'by notifications' },
   { listen: false, how: 'by polling' },
 ])(
-  'an instance woken $how handles its own events at once beside 10 000 blocked streams that more arrives in',
+  'an instance woken $how handles its own events beside 10 000 blocked streams that grow',
   async ({ listen }) => {
     await using db = await createTestDatabase();
     const blocked = await blockStreams(db, 10_000);

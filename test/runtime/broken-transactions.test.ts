@@ -35,7 +35,7 @@ async function runFirst(db: TestDatabase, first: (query: Query) => unknown) {
 
 describe('A receptor that ends its own transaction', () => {
   it.each(['commit', 'rollback', ' COMMIT AND CHAIN', 'end', 'abort', 'begin', '-- done\ncommit'])(
-    'with "%s" has failed, and what it wrote is rolled back',
+    'a receptor that says "%s" in its transaction fails, and what it wrote is rolled back',
     async (end) => {
       await using db = await createTestDatabase();
       const { effects, letters } = await runFirst(db, async (query) => {
@@ -48,7 +48,7 @@ describe('A receptor that ends its own transaction', () => {
   );
 
   it.each(['select 1; rollback', 'select 1; commit', 'select 1; rollback; begin'])(
-    'hidden in "%s" has failed with an error that says so, also when it catches the refusal',
+    'a receptor that hides "%s" in a statement fails, though it catches the refusal',
     async (end) => {
       await using db = await createTestDatabase();
       const { letters } = await runFirst(db, async (query) => {
@@ -59,7 +59,7 @@ describe('A receptor that ends its own transaction', () => {
     },
   );
 
-  it('partly, with savepoints, may do so', async () => {
+  it('a receptor may roll back to a savepoint of its own', async () => {
     await using db = await createTestDatabase();
     const { effects, letters } = await runFirst(db, async (query) => {
       await query('savepoint attempt');
@@ -74,7 +74,7 @@ describe('A receptor that ends its own transaction', () => {
 });
 
 describe('A receptor with a statement that fails', () => {
-  it('and is caught has failed all the same, with the error of that statement', async () => {
+  it('a receptor that catches the error of a statement fails with that error', async () => {
     await using db = await createTestDatabase();
     const { effects, letters } = await runFirst(db, async (query) => {
       await query(insert);
@@ -84,7 +84,7 @@ describe('A receptor with a statement that fails', () => {
     expect(effects).toBe(0);
   });
 
-  it('and is not awaited has failed, and the process lives', async () => {
+  it('a receptor whose statement fails without being awaited fails, and the process lives', async () => {
     await using db = await createTestDatabase();
     const { effects, letters } = await runFirst(db, async (query) => {
       await query(insert);
@@ -94,7 +94,7 @@ describe('A receptor with a statement that fails', () => {
     expect(effects).toBe(0);
   });
 
-  it('only when it is committed has failed', async () => {
+  it('a receptor whose transaction fails at the commit fails', async () => {
     await using db = await createTestDatabase();
     const { effects, letters } = await runFirst(db, async (query) => {
       await query(insert);
@@ -104,7 +104,7 @@ describe('A receptor with a statement that fails', () => {
     expect(effects).toBe(0);
   });
 
-  it('after it has returned, behind the completion, does not pass for handled', async () => {
+  it('a statement that fails after the receptor has returned makes its message fail', async () => {
     await using db = await createTestDatabase();
     const { effects, letters } = await runFirst(db, async (query) => {
       await query(insert);
@@ -123,7 +123,7 @@ describe('A receptor with a statement that fails', () => {
 describe('Invoking a receptor', () => {
   const Ask = defineCommand('Ask', { schema: z.object({}), to: 'shop' });
 
-  it('that catches the error of a statement is refused: nothing of it was committed', async () => {
+  it('invoke rejects when the receptor catches the error of a statement: nothing was committed', async () => {
     await using db = await createTestDatabase();
     await db.pool.query('create table effects (n int)');
     const onAsk = receptor(Ask, async (_, { tx }) => {
@@ -135,7 +135,7 @@ describe('Invoking a receptor', () => {
     expect(await effectsIn(db)).toBe(0);
   });
 
-  it('that rolls back by itself is refused', async () => {
+  it('invoke rejects when the receptor rolls back by itself', async () => {
     await using db = await createTestDatabase();
     await db.pool.query('create table effects (n int)');
     const onAsk = receptor(Ask, async (_, { tx }) => {

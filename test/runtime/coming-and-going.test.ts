@@ -20,7 +20,7 @@ describe.each([
   ['in process', inProcessTransport],
   ['PostgreSQL', postgresTransport],
 ])('Instances that come and go all the time, connected by the transport %s', (_, makeTransport) => {
-  it('lose nothing, double nothing and keep the order, however little time they have to stop', async () => {
+  it('instances that come and go lose nothing, double nothing and keep the order', async () => {
     await using db = await createTestDatabase();
     const orders = await Orders.of(db.pool, 8);
     const transport = makeTransport();

@@ -19,8 +19,8 @@ const flagsInInbox = async (db: TestDatabase) =>
     ({ flags }) => flags,
   );
 
-describe('What a service sends to itself while it handles something of the same stream', () => {
-  it('is handed out at once, and handled next', async () => {
+describe('Messages that a service sends to itself while it handles their stream', () => {
+  it('a message sent to the stream that is being handled is handed out at once, and handled next', async () => {
     await using db = await createTestDatabase();
     const steps: number[] = [];
     let goOn = () => {};
@@ -43,7 +43,7 @@ describe('What a service sends to itself while it handles something of the same 
   });
 
   it.each([false, true])(
-    'overtakes nothing that fails, however they cross (in a transaction: %s)',
+    'messages sent to oneself overtake none that fails, however they cross (in a transaction: %s)',
     async (transaction) => {
       await using db = await createTestDatabase();
       await db.pool.query(
@@ -86,7 +86,7 @@ describe('What a service sends to itself while it handles something of the same 
     [8, 10],
     [500, 150],
   ])(
-    'leaves places to other streams, however long it waits (prefetch %i, %i messages)',
+    'a stream that waits leaves places to other streams (prefetch %i, %i messages)',
     async (prefetch, count) => {
       await using db = await createTestDatabase();
       const seen: string[] = [];
@@ -110,7 +110,7 @@ describe('What a service sends to itself while it handles something of the same 
     },
   );
 
-  it('waits behind a message whose answer was lost, until its lease has ended', async () => {
+  it('a message waits behind one whose answer was lost, until the lease of that one ends', async () => {
     await using db = await createTestDatabase();
     await using proxy = await startLossyProxy(db.connectionString);
     const steps: number[] = [];

@@ -5,8 +5,8 @@ import { eventually } from '../support/eventually.js';
 import { deadLetters } from './arrivals.js';
 import { OrderPlaced, service } from './service.js';
 
-describe('What the transport delivers', () => {
-  it('is acknowledged only after it is in the inbox, and handled once however often it comes', async () => {
+describe('Deliveries of the transport', () => {
+  it('a message that the transport delivers twice is handled once', async () => {
     await using db = await createTestDatabase();
     const transport = inProcessTransport();
     const steps: number[] = [];
@@ -21,7 +21,7 @@ describe('What the transport delivers', () => {
     await eventually(() => expect(steps).toEqual([1, 2]));
   });
 
-  it('and cannot be read is a dead letter with its bytes and the reason, and is delivered no more', async () => {
+  it('an unreadable delivery is a dead letter with its bytes and the reason', async () => {
     await using db = await createTestDatabase();
     const transport = inProcessTransport();
     const steps: number[] = [];
@@ -39,7 +39,7 @@ describe('What the transport delivers', () => {
     expect(rows[0].error).toContain('not a message');
   });
 
-  it('and is refused by a trigger of the inbox is a dead letter with the reason, and is delivered no more', async () => {
+  it('a delivery that a trigger of the inbox refuses is a dead letter, and is delivered no more', async () => {
     await using db = await createTestDatabase();
     await db.pool.query(`
       create function refuse() returns trigger language plpgsql
@@ -56,7 +56,7 @@ describe('What the transport delivers', () => {
     await eventually(() => expect(transport.pending()).toBe(0));
   });
 
-  it('is stored in the order of its stream and handled in it by two instances', async () => {
+  it('two instances handle deliveries in the order of their stream', async () => {
     await using db = await createTestDatabase();
     const transport = inProcessTransport();
     const byOrder = new Map<string, number[]>();
@@ -78,7 +78,7 @@ describe('What the transport delivers', () => {
 });
 
 describe('A transport that goes away', () => {
-  it('costs no message and no order, and is told', async () => {
+  it('an outage of the transport costs no message and no order, and readiness tells of it', async () => {
     await using db = await createTestDatabase();
     const transport = inProcessTransport();
     const steps: number[] = [];
@@ -102,7 +102,7 @@ describe('A transport that goes away', () => {
     expect(await deadLetters(db)).toEqual([]);
   });
 
-  it('does not keep a service from stopping, which gives back what it could not send', async () => {
+  it('an instance stops while the transport is away, and gives back what it could not send', async () => {
     await using db = await createTestDatabase();
     const transport = inProcessTransport();
     const shop = await service(db, { transport }).start();
@@ -116,7 +116,7 @@ describe('A transport that goes away', () => {
 });
 
 describe('A service that is slower than what arrives', () => {
-  it('holds no more in memory than it is allowed to, and the rest waits in the inbox', async () => {
+  it('a slow service holds no more than its prefetch, and the rest waits in the inbox', async () => {
     await using db = await createTestDatabase();
     let running = 0;
     let most = 0;

@@ -27,7 +27,7 @@ const exhausted = {
 };
 
 describe('While the disk is full', () => {
-  it('sending fails and says so, in a transaction too', async () => {
+  it('sending while the disk is full fails with DATABASE_EXHAUSTED, in a transaction too', async () => {
     await using db = await createTestDatabase();
     await using shop = service(db);
     await fillDisk(db, 'wh_outbox');
@@ -40,7 +40,7 @@ describe('While the disk is full', () => {
     expect((await db.pool.query('select from wh_outbox')).rowCount).toBe(0);
   });
 
-  it('what is to be delivered waits, at no cost of attempts, and the transport is not ready', async () => {
+  it('messages to deliver wait while the disk is full, at no cost of attempts', async () => {
     await using db = await createTestDatabase();
     const attempts: number[] = [];
     const onPlaced = receptor(OrderPlaced, (_, { attempt }) => void attempts.push(attempt));
@@ -59,7 +59,7 @@ describe('While the disk is full', () => {
     expect(await deadLetters(db)).toEqual([]);
   });
 
-  it('what is to be reported is kept, and the database is not ready', async () => {
+  it('a report is kept while the disk is full, and the database is not ready', async () => {
     await using db = await createTestDatabase();
     let runs = 0;
     const onPlaced = receptor(OrderPlaced, { transaction: false }, async () => {
@@ -78,7 +78,7 @@ describe('While the disk is full', () => {
 });
 
 describe('A server with no connection left', () => {
-  it('is told apart from one that is not there', async () => {
+  it('sending to a server without a free connection fails with the SQLSTATE and hint for that', async () => {
     await using db = await createTestDatabase();
     const role = `${db.name}_crowd`;
     await db.pool.query(`create role ${role} login password 'x' connection limit 0`);

@@ -7,7 +7,7 @@ import { createTestDatabase } from '../support/database.js';
 const run = promisify(execFile);
 const program = fileURLToPath(new URL('exiting-program.ts', import.meta.url));
 
-it('An instance that has ended, in whatever way, leaves nothing that keeps its process alive', async () => {
+it('an instance that has ended, in whatever way, leaves nothing that keeps its process alive', async () => {
   await using db = await createTestDatabase();
   await using empty = await createTestDatabase({ template: 'empty' });
   await using doomed = await createTestDatabase();

@@ -13,7 +13,7 @@ async function rowsOf(db: TestDatabase, text: string): Promise<unknown[]> {
 }
 
 describe('A receptor that publishes with an expected version', () => {
-  it('which does not hold is rolled back, has a typed error, and may look again', async () => {
+  it('a receptor whose expected version does not hold is rolled back and retried', async () => {
     await using db = await createTestDatabase();
     await db.pool.query('create table effects (attempt int)');
     const failures: unknown[] = [];
@@ -37,7 +37,7 @@ describe('A receptor that publishes with an expected version', () => {
     ]);
   });
 
-  it('which never holds is given up, and its stream goes on', async () => {
+  it('a message whose expected version never holds is given up, and its stream goes on', async () => {
     await using db = await createTestDatabase();
     const steps: number[] = [];
     const place = receptor(
@@ -57,7 +57,7 @@ describe('A receptor that publishes with an expected version', () => {
     expect(await rowsOf(db, `select event_data->>'step' from wh_event_store`)).toEqual(['2']);
   });
 
-  it('beside another instance: of two that saw the same version one wins, and the other comes after it', async () => {
+  it('two receptors that saw the same version append one after the other, each once', async () => {
     await using db = await createTestDatabase();
     await db.pool.query('create table effects (place text)');
     const place = (name: string) =>

@@ -5,7 +5,7 @@ import { eventually } from '../support/eventually.js';
 import { OrderPlaced, service } from './service.js';
 
 describe('A service whose schema is broken', () => {
-  it('holds up nobody else, and what it could not get says why and comes when it is mended', async () => {
+  it('a service with a broken schema delays no other service, and gets its messages once it is repaired', async () => {
     await using db = await createTestDatabase();
     for (const schema of ['billing', 'mail']) await migrate({ pool: db.pool, schema });
     const seen: string[] = [];

@@ -5,7 +5,7 @@ import { eventually } from '../support/eventually.js';
 import { OrderPlaced, PlaceOrder, service } from './service.js';
 
 describe('A service', () => {
-  it('handles what it publishes, in the order of the stream', async () => {
+  it('a service handles what it publishes, in the order of the stream', async () => {
     await using db = await createTestDatabase();
     const steps: number[] = [];
     const onPlaced = receptor(OrderPlaced, async ({ step }) => {
@@ -18,7 +18,7 @@ describe('A service', () => {
     await eventually(() => expect(steps).toEqual([1, 2, 3, 4]));
   });
 
-  it('commits what a receptor writes, what it sends and the completion together', async () => {
+  it('the writes of a receptor, what it sends and its completion all take effect', async () => {
     await using db = await createTestDatabase();
     await db.pool.query('create table effects (order_id text, step int)');
     const onPlace = receptor(PlaceOrder, async ({ orderId, step }, ctx) => {
@@ -41,7 +41,7 @@ describe('A service', () => {
     });
   });
 
-  it('tries a message again whose receptor failed, and rolls back what it had written', async () => {
+  it('a message whose receptor failed is retried, and what the receptor wrote is rolled back', async () => {
     await using db = await createTestDatabase();
     await db.pool.query('create table effects (attempt int)');
     const onPlaced = receptor(OrderPlaced, { retry: { firstDelaySeconds: 0.05 } }, async (_, ctx) => {
@@ -57,7 +57,7 @@ describe('A service', () => {
     });
   });
 
-  it('makes a dead letter of a message that fails for good, and goes on with its stream', async () => {
+  it('a message that always fails becomes a dead letter, and its stream goes on', async () => {
     await using db = await createTestDatabase();
     const steps: number[] = [];
     const onPlaced = receptor(

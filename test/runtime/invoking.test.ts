@@ -10,7 +10,7 @@ const Quadruple = defineCommand('Quadruple', { schema: z.object({ n: z.number() 
 
 describe('Invoking', () => {
   it.each([true, false])(
-    'with a signal that is aborted already runs nothing (transaction: %s)',
+    'invoke with an aborted signal runs nothing (transaction: %s)',
     async (transaction) => {
       await using db = await createTestDatabase();
       let runs = 0;
@@ -25,7 +25,7 @@ describe('Invoking', () => {
     },
   );
 
-  it('within what is invoked, in its transaction, is committed with it or not at all', async () => {
+  it('an invocation in the transaction of another is committed with it or not at all', async () => {
     await using db = await createTestDatabase();
     await db.pool.query('create table effects (n int)');
     const double = receptor(Double, async ({ n }, ctx) => {
@@ -48,7 +48,7 @@ describe('Invoking', () => {
     expect(rows).toEqual([{ step: '1' }, { step: '2' }]);
   });
 
-  it('through ctx runs in the transaction and the conversation of the receptor, and sends in the order of both', async () => {
+  it('ctx.invoke runs in the transaction and conversation of the receptor, and sends in the order of both', async () => {
     await using db = await createTestDatabase();
     await db.pool.query('create table effects (n int)');
     const seen: unknown[] = [];
@@ -85,7 +85,7 @@ describe('Invoking', () => {
     expect(seen).toHaveLength(4);
   });
 
-  it('through ctx without a transaction gives what it invokes one of its own', async () => {
+  it('ctx.invoke of a receptor without a transaction gives the invoked receptor its own', async () => {
     await using db = await createTestDatabase();
     await db.pool.query('create table effects (n int)');
     const double = receptor(Double, async ({ n }, ctx) => {
@@ -103,7 +103,7 @@ describe('Invoking', () => {
     expect((await db.pool.query('select 1 from wh_outbox')).rowCount).toBe(1);
   });
 
-  it('sends on what the receptor returns, caused by the command', async () => {
+  it('invoke sends on what the receptor returns, caused by the command', async () => {
     await using db = await createTestDatabase();
     const place = receptor(PlaceOrder, ({ orderId }) => [
       OrderPlaced({ orderId, step: 1 }),
@@ -124,7 +124,7 @@ describe('Invoking', () => {
     expect(rows).toEqual(['1', '2', '1', '2'].map((step) => ({ step, cause, hops: 2 })));
   });
 
-  it('after the instance has stopped is refused, as all else', async () => {
+  it('invoke is refused after the instance has stopped', async () => {
     await using db = await createTestDatabase();
     const double = (transaction: boolean) => receptor(Double, { transaction }, ({ n }) => n * 2);
     for (const transaction of [true, false]) {

@@ -18,7 +18,7 @@ async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
   }
 }
 
-it('A clock that jumps by days, to and fro, costs no lease, no order and no delay', async () => {
+it('a clock that jumps by days, to and fro, costs no lease, no order and no delay', async () => {
   await using db = await createTestDatabase();
   const started = Date.now();
   vi.useFakeTimers({ toFake: ['Date'] });

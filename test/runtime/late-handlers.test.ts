@@ -17,8 +17,8 @@ const OrderPaid = defineEvent('OrderPaid', {
   stream: ({ orderId }) => orderId,
 });
 
-describe('What a receptor does not await', () => {
-  it('is sent all the same', async () => {
+describe('Sending that a receptor does not await', () => {
+  it('a message is sent though the receptor does not await the sending', async () => {
     await using db = await createTestDatabase();
     const onPlaced = receptor(OrderPlaced, (_, { publish }) => {
       void publish(OrderPaid({ orderId: 'a' }), { delaySeconds: 3_600 });
@@ -31,7 +31,7 @@ describe('What a receptor does not await', () => {
     expect(rows).toEqual([{ event_type: 'OrderPaid' }]);
   });
 
-  it('fails it when it is refused, and ends no process', async () => {
+  it('a receptor fails when a sending that it does not await is refused, and the process lives', async () => {
     await using db = await createTestDatabase();
     const onPlaced = receptor(OrderPlaced, { retry: { attempts: 1 } }, (_, { publish }) => {
       void publish(OrderPaid({ orderId: 'bad' }));
@@ -44,7 +44,7 @@ describe('What a receptor does not await', () => {
     );
   });
 
-  it('and begins after it has returned is refused: it would never be sent', async () => {
+  it('sending is refused after the receptor has returned', async () => {
     await using db = await createTestDatabase();
     let sendLate = async () => {};
     const onPlaced = receptor(OrderPlaced, (_, { send }) => {
@@ -59,7 +59,7 @@ describe('What a receptor does not await', () => {
 });
 
 describe('A receptor whose time is up', () => {
-  it('is given up also while it waits for a lock', async () => {
+  it('a receptor that waits for a lock is given up when its time is up', async () => {
     await using db = await createTestDatabase();
     await db.pool.query('create table accounts (id int)');
     const other = await db.connect();
@@ -87,7 +87,7 @@ describe('A receptor whose time is up', () => {
 });
 
 describe('A message whose past cannot be read', () => {
-  it('fails, and is not run again and again without a word', async () => {
+  it('a message whose finished receptors cannot be read fails with that error', async () => {
     await using db = await createTestDatabase();
     await db.pool.query(`
       create or replace function wh_done_receptors(p_event_id uuid) returns text[] language plpgsql

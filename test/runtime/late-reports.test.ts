@@ -14,7 +14,7 @@ it.for([
   { name: 'one receptor', receptorNames: ['charge'] },
   { name: 'the first of two receptors', receptorNames: ['charge', 'audit'] },
 ])(
-  'what $name sent without a transaction leaves once, though its lease was lost before it reported',
+  'what $name sent without a transaction leaves once, though the lease was lost',
   async ({ receptorNames }) => {
     await using db = await createTestDatabase();
     const pool = db.pool;

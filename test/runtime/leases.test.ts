@@ -41,7 +41,7 @@ async function stalledAndHealthy(db: TestDatabase, transaction: boolean) {
 }
 
 describe('A lease that is lost', () => {
-  it('rolls back what the late instance has written: the effect is there once', async () => {
+  it('a lost lease rolls back what the late instance wrote: the effect is there once', async () => {
     await using db = await createTestDatabase();
     const { make, stalled, go, runs } = await stalledAndHealthy(db, true);
     await using first = make('first');
@@ -60,7 +60,7 @@ describe('A lease that is lost', () => {
     expect((await db.pool.query('select instance from effects')).rows).toEqual([{ instance: 'second' }]);
   });
 
-  it('aborts the signal of its handler at the next renewal', async () => {
+  it('a lost lease aborts the signal of its handler at the next renewal', async () => {
     await using db = await createTestDatabase();
     const { make, stalled, go, signals } = await stalledAndHealthy(db, false);
     await using first = make('first');
@@ -87,7 +87,7 @@ describe('A lease that is lost', () => {
 });
 
 describe('An event loop that is blocked longer than the lease', () => {
-  it('fences itself: what waited in memory is not started, and comes again', async () => {
+  it('an instance whose event loop is blocked beyond the lease loses leases and skips no message', async () => {
     await using db = await createTestDatabase();
     const steps: { step: number; attempt: string }[] = [];
     let hasBlocked = false;
@@ -125,8 +125,8 @@ describe('An event loop that is blocked longer than the lease', () => {
   });
 });
 
-describe('A message whose instance died', () => {
-  it('is run at once by whoever takes it over, and has lost no attempt', async () => {
+describe('A message whose lease holder died', () => {
+  it('a message whose lease holder died is handled by another instance, and loses no attempt', async () => {
     await using db = await createTestDatabase();
     const gone = new WorkCoordinator({ pool: db.pool, instance: { serviceName: 'shop' }, leaseSeconds: 1 });
     for (const step of [1, 2]) await arrive(db, 'OrderPlaced', { orderId: 'a', step });
@@ -143,7 +143,7 @@ describe('A message whose instance died', () => {
     });
   });
 
-  it('is a dead letter when that happens too often: a message that kills its process does not do so for ever', async () => {
+  it('a message whose lease holders die too often becomes a dead letter', async () => {
     await using db = await createTestDatabase();
     await arrive(db, 'OrderPlaced', { orderId: 'a', step: 1 });
     const steps: number[] = [];
@@ -161,7 +161,7 @@ describe('A message whose instance died', () => {
     ]);
   });
 
-  it('leaves nothing of that behind, handled or given up', async () => {
+  it('no count of dead lease holders is left once a message is handled or given up', async () => {
     await using db = await createTestDatabase();
     const onPlaced = receptor(OrderPlaced, { retry: { attempts: 1 } }, ({ step }) => {
       if (step === 2) throw new Error('no');

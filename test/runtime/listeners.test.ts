@@ -13,7 +13,7 @@ describe('A listener that throws', () => {
     ['failure', 'at once'],
     ['deadLetter', 'at once'],
     ['failure', 'later'],
-  ])('at %s, %s, is logged, and changes nothing of the work', async (event, when) => {
+  ])('a listener that throws at %s, %s, is logged, and the work goes on', async (event, when) => {
     await using db = await createTestDatabase();
     const logged: { text: string; facts: object }[] = [];
     const log = (facts: object, text: string) => void logged.push({ text, facts });
@@ -43,7 +43,7 @@ describe('A listener that throws', () => {
 });
 
 describe('A listener to an event that there is not', () => {
-  it('is refused: nobody would ever tell it', async () => {
+  it('a listener to an unknown event is refused', async () => {
     await using db = await createTestDatabase();
     await using shop = service(db);
     expect(() => shop.on('deadletter' as never, () => {})).toThrow(
@@ -53,7 +53,7 @@ describe('A listener to an event that there is not', () => {
 });
 
 describe('A receptor that throws', () => {
-  it('is in the log, attempt by attempt, while nobody listens; and not when somebody does', async () => {
+  it('a failed attempt is logged while nobody listens to failures, and not while somebody does', async () => {
     await using db = await createTestDatabase();
     const logged: [string, object][] = [];
     const log = (facts: object, text: string) => void logged.push([text, facts]);

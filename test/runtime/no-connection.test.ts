@@ -21,7 +21,7 @@ function poolOf(db: TestDatabase) {
 
 describe('A receptor for which the server has no connection left', () => {
   it.each(['one', 'several'])(
-    'has not failed: its message waits, and is handled when there is one (%s)',
+    'a message waits and loses no attempt while no connection is free (%s receptors)',
     async (count) => {
       await using db = await createTestDatabase();
       const attempts: number[] = [];

@@ -42,7 +42,7 @@ const refused: [string, unknown, RegExp][] = [
 ];
 
 describe.each(['in a transaction', 'on its own'])('A payload sent %s', (way) => {
-  it('arrives as it was sent, whatever JSON can hold', async () => {
+  it('a payload arrives as it was sent, whatever JSON can hold', async () => {
     await using db = await createTestDatabase();
     const arrived = new Map<string, unknown>();
     const note = receptor(Anything, ({ orderId, value }) => void arrived.set(orderId, value));
@@ -64,7 +64,7 @@ describe.each(['in a transaction', 'on its own'])('A payload sent %s', (way) => 
     expect(await deadLetters(db)).toEqual([]);
   });
 
-  it('is refused with the path of what JSON or PostgreSQL cannot hold, and nothing else suffers', async () => {
+  it('a payload that JSON or PostgreSQL cannot hold is refused with its path, and others are stored', async () => {
     await using db = await createTestDatabase();
     await using shop = service(db);
     const good = (orderId: string) => Anything({ orderId, value: 1 });
@@ -91,7 +91,7 @@ describe.each(['in a transaction', 'on its own'])('A payload sent %s', (way) => 
 });
 
 describe('A payload that arrives', () => {
-  it('and makes its schema throw is tried again: that is no fault of the message', async () => {
+  it('a message whose schema throws is retried: the message is not at fault', async () => {
     await using db = await createTestDatabase();
     let looks = 0;
     const Fragile = defineEvent('Fragile', {
@@ -119,7 +119,7 @@ describe('A payload that arrives', () => {
     await eventually(() => expect(handled).toEqual(['a']));
   });
 
-  it('in an old shape whose upcaster throws is a dead letter at once, with the version; its stream goes on', async () => {
+  it('a message whose upcaster throws becomes a dead letter at once, and its stream goes on', async () => {
     await using db = await createTestDatabase();
     const Moved = defineEvent('Moved', {
       schema: z.object({ orderId: z.string(), step: z.number() }),

@@ -31,7 +31,7 @@ const things: [string, unknown, RegExp][] = [
 
 describe.each([true, false])('A receptor (transaction: %s) that throws', (transaction) => {
   it.each(things)(
-    '%s has failed, with an error that says so, and its stream goes on',
+    'a receptor that throws %s has failed with an error that says so, and its stream goes on',
     async (_, thrown, text) => {
       await using db = await createTestDatabase();
       const steps: number[] = [];
@@ -47,7 +47,7 @@ describe.each([true, false])('A receptor (transaction: %s) that throws', (transa
     },
   );
 
-  it('nothing but rejects late has failed', async () => {
+  it('a receptor whose promise rejects with nothing has failed', async () => {
     await using db = await createTestDatabase();
     const onPlaced = receptor(
       OrderPlaced,
@@ -60,7 +60,7 @@ describe.each([true, false])('A receptor (transaction: %s) that throws', (transa
     await eventually(async () => expect(await deadLetters(db)).toHaveLength(1));
   });
 
-  it('after it has sent, without waiting for it: nothing is sent, and the process lives', async () => {
+  it('a receptor that throws after a sending it does not await sends nothing, and the process lives', async () => {
     await using db = await createTestDatabase();
     const onPlaced = receptor(OrderPlaced, { transaction, retry: once }, (_, { send }) => {
       void send(PlaceOrder({ orderId: 'good' }), { to: 'warehouse' });
@@ -79,7 +79,7 @@ describe.each([true, false])('A receptor (transaction: %s) that throws', (transa
 
 describe.each([true, false])('Invoking a receptor (transaction: %s)', (transaction) => {
   const Ask = defineCommand('Ask', { schema: z.object({}), to: 'shop' });
-  it.each([undefined, null, 'a text'])('that throws %j throws it', async (thrown) => {
+  it.each([undefined, null, 'a text'])('invoke throws %j when the receptor does', async (thrown) => {
     await using db = await createTestDatabase();
     const onAsk = receptor(Ask, { transaction }, fail(thrown));
     await using shop = service(db, { receptors: [onAsk] });

@@ -6,7 +6,7 @@ import { OrderPlaced, service } from './service.js';
 const receptors = [receptor(OrderPlaced, () => {})];
 
 describe('A second service in one schema', () => {
-  it('cannot start, with any transport, and says who is there; the first one goes on', async () => {
+  it('a second service cannot start in a schema, and the error names the one that runs there', async () => {
     await using db = await createTestDatabase();
     await using shop = await service(db, { receptors }).start();
     for (const more of [{}, { transport: inProcessTransport() }]) {
@@ -24,7 +24,7 @@ describe('A second service in one schema', () => {
     expect(addresses).toEqual([{ address: 'OrderPlaced' }, { address: 'shop' }]);
   });
 
-  it('is one of two that start at once', async () => {
+  it('one of two services that start in a schema at once is refused', async () => {
     await using db = await createTestDatabase();
     await using shop = service(db, { receptors });
     await using billing = service(db, { service: 'billing', receptors });
@@ -33,7 +33,7 @@ describe('A second service in one schema', () => {
     expect(codes.sort()).toEqual(['SCHEMA_TAKEN', 'started']);
   });
 
-  it('may send, as long as it does not start, and may start under a new name when the old one has stopped', async () => {
+  it('a second service may send without starting, and a new name may start after a stop', async () => {
     await using db = await createTestDatabase();
     const shop = await service(db, { receptors }).start();
     await using web = service(db, { service: 'web' });

@@ -26,8 +26,8 @@ function answersLate(until: Promise<void>): Transport {
   };
 }
 
-describe('What a service sends to itself', () => {
-  it('is held under one id in both lanes, and done with in one of them it is still held in the other', async () => {
+describe('A message that a service sends to itself', () => {
+  it('a message held in both lanes stays held in one when it is done in the other', async () => {
     await using db = await createTestDatabase();
     const steps: number[] = [];
     let answer = () => {};

@@ -12,7 +12,7 @@ describe.skipIf(!pgbouncerIsInstalled)('Through pgbouncer in transaction mode', 
   it.each([
     ['a direct URL for LISTEN', (direct: string) => ({ listen: direct, pollIntervalMs: 60_000 })],
     ['polling alone', () => ({ listen: false, pollIntervalMs: 20 })],
-  ])('two instances with %s handle everything once and in order', async (_, options) => {
+  ])('two instances behind pgbouncer, with %s, handle everything once and in order', async (_, options) => {
     await using db = await createTestDatabase();
     await db.pool.query('create table effects (n serial, order_id text, step int)');
     await using bouncer = await startPgBouncer(db.connectionString);

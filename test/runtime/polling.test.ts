@@ -5,7 +5,7 @@ import { eventually } from '../support/eventually.js';
 import { arrive } from './arrivals.js';
 import { OrderPlaced, service } from './service.js';
 
-it('Polling begins quickly after work, and slows down to its interval only while nothing happens', async () => {
+it('an instance that polls looks again soon after work, long before its poll interval', async () => {
   await using db = await createTestDatabase();
   const steps: number[] = [];
   const onPlaced = receptor(OrderPlaced, ({ step }) => {

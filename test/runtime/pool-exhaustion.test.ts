@@ -14,7 +14,7 @@ function smallPool(connectionString: string): pg.Pool {
 }
 
 describe('When receptors have taken every connection of the pool', () => {
-  it('the instance still renews its leases, reports and stops', async () => {
+  it('an instance renews its leases, reports and stops though receptors hold every connection of the pool', async () => {
     await using db = await createTestDatabase();
     const pool = smallPool(db.connectionString);
     const taken: pg.PoolClient[] = [];
@@ -56,7 +56,7 @@ describe('When receptors have taken every connection of the pool', () => {
     await pool.end();
   });
 
-  it('what they send outside their transactions is stored', async () => {
+  it('messages that receptors send outside their transactions are stored though the pool is exhausted', async () => {
     await using db = await createTestDatabase();
     const pool = smallPool(db.connectionString);
     let sent = 0;
@@ -82,7 +82,7 @@ describe('When receptors have taken every connection of the pool', () => {
     await pool.end();
   });
 
-  it('those that find none to begin with are tried again until they do, and no attempt is counted', async () => {
+  it('a receptor that finds no connection is tried again, and no attempt is counted', async () => {
     await using db = await createTestDatabase();
     const pool = smallPool(db.connectionString);
     const attempts: number[] = [];
@@ -111,7 +111,7 @@ describe('When receptors have taken every connection of the pool', () => {
     await pool.end();
   });
 
-  it('and wait for more themselves, they get an error that says so, and all go on', async () => {
+  it('a receptor that waits for more connections than the pool has gets POOL_EXHAUSTED', async () => {
     await using db = await createTestDatabase();
     const pool = smallPool(db.connectionString);
     const errors: WhizbangError[] = [];
@@ -147,7 +147,7 @@ describe('When receptors have taken every connection of the pool', () => {
 });
 
 describe('A pool that is ended before its instance is stopped', () => {
-  it('ends, and so does the instance, which says why', async () => {
+  it('an instance whose pool is ended before it stops ends too, and logs why', async () => {
     await using db = await createTestDatabase();
     const pool = new pg.Pool({ connectionString: db.connectionString, max: 6 });
     const warnings: unknown[] = [];

@@ -15,7 +15,7 @@ const program = (last: string) => `
 const args = (last: string) => ['--import', 'tsx', '--input-type=module', '--eval', program(last)];
 
 describe('A process', () => {
-  it('that only sends ends by itself, and what it sent is stored', async () => {
+  it('a process that only sends ends by itself, and what it sent is stored', async () => {
     await using db = await createTestDatabase();
     const sends = "await shop.publish(Placed({ id: 'a' })); console.log('sent');";
     const env = { ...process.env, DATABASE_URL: db.connectionString };
@@ -27,7 +27,7 @@ describe('A process', () => {
   });
 
   it.each(['true', 'false'])(
-    'that has started lives until it is stopped, with listen: %s',
+    'a process with a started instance lives until that is stopped, with listen: %s',
     async (listen) => {
       await using db = await createTestDatabase();
       const runs = `

@@ -7,7 +7,7 @@ const no: Readiness = { database: false, transport: false };
 const yes: Readiness = { database: true, transport: true };
 
 describe('Readiness', () => {
-  it('is what an instance has from its start until it stops, and tells both', async () => {
+  it('an instance is ready from its start until it stops, and tells of both', async () => {
     await using db = await createTestDatabase();
     const told: Readiness[] = [];
     const shop = service(db);
@@ -21,7 +21,7 @@ describe('Readiness', () => {
     expect(told).toEqual([yes, no]);
   });
 
-  it('is not what one has that could not start', async () => {
+  it('an instance that could not start is not ready', async () => {
     await using db = await createTestDatabase({ template: 'empty' });
     const shop = service(db);
     await expect(shop.start()).rejects.toMatchObject({ code: 'NOT_MIGRATED' });

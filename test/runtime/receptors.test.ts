@@ -15,7 +15,7 @@ import { OrderPlaced, PlaceOrder, service } from './service.js';
 const quickly = { firstDelaySeconds: 0.02 };
 
 describe('Receptors', () => {
-  it('of one event each run once, and only the one that failed runs again', async () => {
+  it('a receptor of an event that failed runs again, and the others do not', async () => {
     await using db = await createTestDatabase();
     const runs: string[] = [];
     const first = receptor(OrderPlaced, { name: 'first' }, () => void runs.push('first'));
@@ -31,7 +31,7 @@ describe('Receptors', () => {
     await eventually(async () => expect((await db.pool.query('select 1 from wh_inbox')).rows).toEqual([]));
   });
 
-  it('send on what they return, with correlation and causation', async () => {
+  it('messages that a receptor returns are sent with correlation and causation', async () => {
     await using db = await createTestDatabase();
     const envelopes: { correlationId: string; causationId: string | null; services: string[] }[] = [];
     const onPlace = receptor(PlaceOrder, ({ orderId }) => [
@@ -49,7 +49,7 @@ describe('Receptors', () => {
     await eventually(() => expect(envelopes).toEqual([expected, expected]));
   });
 
-  it('that throw a final error are not tried again', async () => {
+  it('a message whose receptor throws a final error is not retried', async () => {
     await using db = await createTestDatabase();
     let runs = 0;
     const onPlaced = receptor(OrderPlaced, () => {
@@ -67,7 +67,7 @@ describe('Receptors', () => {
     expect(runs).toBe(1);
   });
 
-  it('that take too long are given up, and cannot write any more', async () => {
+  it('a receptor that takes too long is given up, and cannot write any more', async () => {
     await using db = await createTestDatabase();
     await db.pool.query('create table effects (n int)');
     let late: Promise<unknown> | undefined;
@@ -90,7 +90,7 @@ describe('Receptors', () => {
     expect((await db.pool.query('select 1 from effects')).rows).toEqual([]);
   });
 
-  it('never see a payload that does not fit: it is a dead letter with the path of the field, and its stream goes on', async () => {
+  it('a message with a bad payload is a dead letter with the field, and its stream goes on', async () => {
     await using db = await createTestDatabase();
     const steps: number[] = [];
     const onPlaced = receptor(OrderPlaced, ({ step }) => void steps.push(step));
@@ -104,7 +104,7 @@ describe('Receptors', () => {
     ]);
   });
 
-  it('get an old payload in the shape of today', async () => {
+  it('a receptor gets an old payload in the current shape', async () => {
     await using db = await createTestDatabase();
     const Renamed = defineEvent('Renamed', {
       schema: z.object({ orderId: z.string(), name: z.object({ first: z.string() }) }),
@@ -124,7 +124,7 @@ describe('Receptors', () => {
     await eventually(() => expect(names).toEqual(['nobody', 'Ann', 'Bob']));
   });
 
-  it('without a transaction have what they send stored with the completion', async () => {
+  it('a receptor without a transaction sends what it publishes', async () => {
     await using db = await createTestDatabase();
     const seen: string[] = [];
     const onPlace = receptor(PlaceOrder, { transaction: false }, async ({ orderId }, ctx) => {
@@ -138,7 +138,7 @@ describe('Receptors', () => {
     await eventually(() => expect(seen).toEqual(['a']));
   });
 
-  it('without a transaction fail when what they send is refused', async () => {
+  it('a receptor without a transaction fails when what it sends is refused', async () => {
     await using db = await createTestDatabase();
     const onPlace = receptor(
       PlaceOrder,
@@ -159,18 +159,21 @@ describe('Receptors', () => {
 
   it.each([
     [
-      'a command has two',
+      'a command has two receptors',
       [receptor(PlaceOrder, () => {}), receptor(PlaceOrder, { name: 'other' }, () => {})],
     ],
-    ['two of an event have one name', [receptor(OrderPlaced, () => {}), receptor(OrderPlaced, () => {})]],
-  ])('are refused when %s', async (_, receptors) => {
+    [
+      'two receptors of an event have one name',
+      [receptor(OrderPlaced, () => {}), receptor(OrderPlaced, () => {})],
+    ],
+  ])('a service refuses its receptors when %s', async (_, receptors) => {
     await using db = await createTestDatabase({ template: 'empty' });
     expect(() => service(db, { receptors })).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }));
   });
 });
 
-describe('Receptors of one event that is published under several topics', () => {
-  it('have the messages of all of them, not only those of the first', async () => {
+describe('Receptors of one event with several topics', () => {
+  it('every receptor of an event gets the messages of all its topics', async () => {
     await using db = await createTestDatabase();
     const schema = z.object({ from: z.string() });
     const AtHome = defineEvent('ParcelMoved', { schema, topic: 'parcels at home' });

@@ -7,7 +7,7 @@ import { reachSchedule } from '../support/passing-time.js';
 import { OrderPlaced, PlaceOrder, service } from './service.js';
 
 describe('Sending in a transaction', () => {
-  it('delivers when it is committed, and nothing when it is rolled back', async () => {
+  it('a message sent in a transaction is delivered after the commit, and not after a rollback', async () => {
     await using db = await createTestDatabase();
     const steps: number[] = [];
     const onPlaced = receptor(OrderPlaced, ({ step }) => void steps.push(step));
@@ -25,7 +25,7 @@ describe('Sending in a transaction', () => {
     await eventually(() => expect(steps).toEqual([3]));
   });
 
-  it('that is not there is refused, also in a scope, and nothing leaves beside it', async () => {
+  it('publish refuses a transaction that is undefined, also in a scope, and stores nothing', async () => {
     await using db = await createTestDatabase();
     await using shop = service(db);
     const lost = { tx: undefined } as object;
@@ -37,7 +37,7 @@ describe('Sending in a transaction', () => {
     expect((await db.pool.query('select from wh_outbox')).rowCount).toBe(0);
   });
 
-  it('refuses an event whose stream is at another version, and the transaction with it', async () => {
+  it('publish in a transaction refuses an event whose stream is at another version', async () => {
     await using db = await createTestDatabase();
     await using shop = service(db);
     await shop.publish(OrderPlaced({ orderId: 'a' }), { expectedVersion: 0 });
@@ -57,7 +57,7 @@ describe('Sending in a transaction', () => {
     expect(rows).toEqual([{ version: '1' }, { version: '2' }]);
   });
 
-  it('wakes a sleeping instance: no poll is waited for', async () => {
+  it('the commit of a sent message wakes a sleeping instance, long before its poll', async () => {
     await using db = await createTestDatabase();
     const steps: number[] = [];
     const onPlaced = receptor(OrderPlaced, ({ step }) => void steps.push(step));
@@ -72,7 +72,7 @@ describe('Sending in a transaction', () => {
     }
   });
 
-  it('is found by polling alone when LISTEN is off', async () => {
+  it('a message sent in a transaction is found by polling when LISTEN is off', async () => {
     await using db = await createTestDatabase();
     const steps: number[] = [];
     const onPlaced = receptor(OrderPlaced, ({ step }) => void steps.push(step));
@@ -91,7 +91,7 @@ describe('Sending in a transaction', () => {
 });
 
 describe('Sending outside a transaction', () => {
-  it('refuses bad data with the path of the field, and stores nothing of the call', async () => {
+  it('publish refuses bad data with the path of the field, and stores nothing of the call', async () => {
     await using db = await createTestDatabase();
     await using shop = service(db);
     const good = OrderPlaced({ orderId: 'a' });
@@ -103,7 +103,7 @@ describe('Sending outside a transaction', () => {
     expect((await db.pool.query('select 1 from wh_outbox')).rows).toEqual([]);
   });
 
-  it('in a scope is stored in one call at its end', async () => {
+  it('messages sent in a scope are stored in one call at its end', async () => {
     await using db = await createTestDatabase();
     await using shop = service(db);
     {
@@ -117,7 +117,7 @@ describe('Sending outside a transaction', () => {
     expect(rows[0].xmin).toBe(rows[1].xmin);
   });
 
-  it('by the interval strategy resolves when it is stored', async () => {
+  it('publish by the interval strategy resolves when the message is stored', async () => {
     await using db = await createTestDatabase();
     await using shop = service(db, { strategy: 'interval', intervalMs: 30 });
     await Promise.all([1, 2, 3].map((step) => shop.publish(OrderPlaced({ orderId: 'a', step }))));
@@ -125,7 +125,7 @@ describe('Sending outside a transaction', () => {
     expect(rows).toHaveLength(1);
   });
 
-  it('with a delay is delivered later, and holds its stream back', async () => {
+  it('a message sent with a delay is delivered later, and holds its stream back', async () => {
     await using db = await createTestDatabase();
     const steps: number[] = [];
     const onPlaced = receptor(OrderPlaced, ({ step }) => void steps.push(step));
@@ -139,7 +139,7 @@ describe('Sending outside a transaction', () => {
     await eventually(() => expect(steps).toEqual([3, 1, 2]));
   });
 
-  it('fails at once when PostgreSQL is not there, and is not sent later', async () => {
+  it('publish fails when PostgreSQL cannot be reached', async () => {
     await using db = await createTestDatabase();
     const away = new URL(db.connectionString);
     away.port = '1';
@@ -156,7 +156,7 @@ describe('Invoking', () => {
     result: z.object({ place: z.number() }),
   });
 
-  it('answers with what the receptor returned, typed, and commits what it wrote and sent', async () => {
+  it('invoke returns what the receptor returned, typed, and commits what it wrote and sent', async () => {
     await using db = await createTestDatabase();
     await db.pool.query('create table effects (n int)');
     const onReserve = receptor(Reserve, async ({ orderId }, ctx) => {
@@ -173,7 +173,7 @@ describe('Invoking', () => {
     ]);
   });
 
-  it('gives the receptor’s error to the caller, with nothing written or sent', async () => {
+  it('invoke rejects with the error of the receptor, and nothing is written or sent', async () => {
     await using db = await createTestDatabase();
     await db.pool.query('create table effects (n int)');
     const onReserve = receptor(Reserve, async ({ orderId }, ctx) => {
@@ -187,7 +187,7 @@ describe('Invoking', () => {
     expect(rows).toEqual([]);
   });
 
-  it('without a receptor says so', async () => {
+  it('invoke without a receptor fails with NO_RECEPTOR', async () => {
     await using db = await createTestDatabase();
     await using shop = service(db);
     await expect(shop.invoke(Reserve({ orderId: 'a' }))).rejects.toMatchObject({ code: 'NO_RECEPTOR' });

@@ -108,7 +108,7 @@ beforeAll(async () => {
 });
 
 describe('Messages that wait together', inCompany, () => {
-  it('are handled in one transaction, which is settled and committed once', async () => {
+  it('messages that wait together are handled in one transaction, settled and committed once', async () => {
     await using db = await createTestDatabase();
     await waiting(db, ['a1', 'b1', 'c1', 'd1', 'e1']);
     const texts: string[] = [];
@@ -137,7 +137,7 @@ describe('Messages that wait together', inCompany, () => {
     expect(await sentBy(db)).toEqual(['a', 'b', 'c', 'd', 'e']);
   });
 
-  it('have a transaction each when there are no more of them than places', async () => {
+  it('messages have a transaction each when there are no more of them than places', async () => {
     await using db = await createTestDatabase();
     await waiting(db, ['a1', 'b1', 'c1', 'd1']);
     const runs = new Runs();
@@ -147,7 +147,7 @@ describe('Messages that wait together', inCompany, () => {
     expect(runs.sizes).toEqual([1, 1, 1, 1]);
   });
 
-  it('have a transaction each when groupSize is 1', async () => {
+  it('messages have a transaction each when groupSize is 1', async () => {
     await using db = await createTestDatabase();
     await waiting(db, ['a1', 'b1', 'c1']);
     const runs = new Runs();
@@ -157,7 +157,7 @@ describe('Messages that wait together', inCompany, () => {
     expect(runs.sizes).toEqual([1, 1, 1]);
   });
 
-  it('are no more than groupSize', async () => {
+  it('no more than groupSize messages share a transaction', async () => {
     await using db = await createTestDatabase();
     await waiting(db, ['a1', 'b1', 'c1', 'd1', 'e1']);
     const runs = new Runs();
@@ -167,7 +167,7 @@ describe('Messages that wait together', inCompany, () => {
     expect(runs.sizes).toEqual([2, 2, 1]);
   });
 
-  it('send in the order in which they are handled, whichever way each sends', async () => {
+  it('messages that share a transaction send in the order in which they are handled', async () => {
     await using db = await createTestDatabase();
     await waiting(db, ['a1', 'a2', 'a3', 'a4']);
     const runs = new Runs();
@@ -187,7 +187,7 @@ describe('Messages that wait together', inCompany, () => {
     expect(runs.sizes).toEqual([4]);
   });
 
-  it('keep the order of their stream, and deep streams keep no other waiting', async () => {
+  it('messages that share a transaction keep the order of their stream, and deep streams delay no other', async () => {
     await using db = await createTestDatabase();
     await waiting(db, ['a1', 'a2', 'a3', 'b1', 'b2']);
     const runs = new Runs();
@@ -198,7 +198,7 @@ describe('Messages that wait together', inCompany, () => {
     expect(runs.orders).toEqual(['a1', 'b1', 'a2', 'a3', 'b2']);
   });
 
-  it('do not wait for one that takes its time: what was not begun is handled elsewhere', async () => {
+  it('messages do not wait for a slow one in their group: another group handles them', async () => {
     await using db = await createTestDatabase();
     await waiting(db, ['a1', 'b1', 'c1', 'd1', 'e1', 'f1']);
     const runs = new Runs();
@@ -214,7 +214,7 @@ describe('Messages that wait together', inCompany, () => {
   });
 });
 
-describe('A message that fails in company', inCompany, () => {
+describe('A message that fails in a shared transaction', inCompany, () => {
   const failures: Record<
     string,
     { readonly rest: Handler; readonly options?: object; readonly error: RegExp }
@@ -246,7 +246,7 @@ describe('A message that fails in company', inCompany, () => {
   };
 
   it.each(Object.entries(failures))(
-    '(%s) is alone with it: one attempt of its own, and all others once',
+    'a message that fails in a shared transaction (%s) loses one attempt, and the others take effect once',
     async (_, { rest, options, error }) => {
       await using db = await createTestDatabase();
       await waiting(db, ['a1', 'b1', 'b2', 'c1', 'd1']);
@@ -274,7 +274,7 @@ describe('A message that fails in company', inCompany, () => {
     },
   );
 
-  it('is run by itself behind those of its stream that went well, which stay done', async () => {
+  it('a message that failed in a shared transaction runs by itself behind those of its stream that succeeded', async () => {
     await using db = await createTestDatabase();
     await waiting(db, ['a1', 'a2', 'a3', 'b1']);
     const runs = new Runs();
@@ -292,7 +292,7 @@ describe('A message that fails in company', inCompany, () => {
     expect(await effectsOf(db)).toEqual(['a1', 'b1']);
   });
 
-  it('and does not fit its schema is a dead letter, and the others are handled', async () => {
+  it('a message with a bad payload is a dead letter, and the rest of its group is handled', async () => {
     await using db = await createTestDatabase();
     await waiting(db, ['a1']);
     await arrive(db, 'OrderPlaced', { orderId: 'b', step: 'first' });
@@ -305,7 +305,7 @@ describe('A message that fails in company', inCompany, () => {
     expect(await effectsOf(db)).toEqual(['a1', 'c1']);
   });
 
-  it('sends its receptor to be alone for a while', async () => {
+  it('a receptor whose shared transaction failed handles messages one by one for a while', async () => {
     await using db = await createTestDatabase();
     await waiting(db, ['a1', 'b1', 'c1', 'd1', 'e1']);
     const runs = new Runs();
@@ -325,7 +325,7 @@ describe('A message that fails in company', inCompany, () => {
   });
 });
 
-describe('A message is by itself', () => {
+describe('A message with a transaction of its own', () => {
   it.each<[string, (runs: Runs) => Receptor[]]>([
     ['of a receptor that says so', (runs) => [placing(runs, undefined, { alone: true })]],
     [
@@ -335,7 +335,7 @@ describe('A message is by itself', () => {
         receptor(OrderPlaced, { name: 'second' }, () => {}),
       ],
     ],
-  ])('%s', async (_, receptors) => {
+  ])('a message %s has a transaction of its own', async (_, receptors) => {
     await using db = await createTestDatabase();
     await waiting(db, ['a1', 'b1', 'c1']);
     const runs = new Runs();
@@ -345,7 +345,7 @@ describe('A message is by itself', () => {
     expect(runs.sizes).toEqual([1, 1, 1]);
   });
 
-  it('that failed before', async () => {
+  it('a message that failed before has a transaction of its own', async () => {
     await using db = await createTestDatabase();
     await waiting(db, ['a1', 'b1', 'c1']);
     await db.pool.query('update wh_inbox set attempts = 1');
@@ -356,7 +356,7 @@ describe('A message is by itself', () => {
     expect(runs.sizes).toEqual([1, 1, 1]);
   });
 
-  it('whose holder died', async () => {
+  it('a message whose lease holder died has a transaction of its own', async () => {
     await using db = await createTestDatabase();
     await waiting(db, ['a1', 'b1', 'c1']);
     const dead = new WorkCoordinator({ pool: db.pool, instance: { serviceName: 'shop' } });
@@ -371,7 +371,7 @@ describe('A message is by itself', () => {
     expect(runs.sizes).toEqual([1, 1, 1]);
   });
 
-  it('of a receptor that has become slow', async () => {
+  it('a message of a receptor that has become slow has a transaction of its own', async () => {
     await using db = await createTestDatabase();
     await waiting(db, ['a1', 'b1', 'c1']);
     const runs = new Runs();
@@ -413,8 +413,8 @@ class Thief {
   }
 }
 
-describe('A lease that is lost of one message in company', inCompany, () => {
-  it('undoes all; the others are handled once, and it is not run here again', async () => {
+describe('A lease that is lost in a shared transaction', inCompany, () => {
+  it('a lost lease undoes its shared transaction, and only the other messages run again', async () => {
     await using db = await createTestDatabase();
     await waiting(db, ['a1', 'a2', 'b1', 'c1']);
     const thief = new Thief(db);
@@ -436,7 +436,7 @@ describe('A lease that is lost of one message in company', inCompany, () => {
     expect(await sentBy(db)).toEqual(['b', 'c']);
   });
 
-  it('aborts the one that runs, whose lease it is not; all are handled once when it comes back', async () => {
+  it('a lost lease aborts the running message of its group, and all take effect once', async () => {
     await using db = await createTestDatabase();
     await waiting(db, ['a1', 'b1', 'c1']);
     const thief = new Thief(db);
@@ -459,7 +459,7 @@ describe('A lease that is lost of one message in company', inCompany, () => {
 });
 
 describe('An instance that stops', inCompany, () => {
-  it('and cannot wait undoes what is in company, and gives all of it back', async () => {
+  it('an instance that must stop at once undoes a shared transaction, and gives all messages back', async () => {
     await using db = await createTestDatabase();
     await waiting(db, ['a1', 'b1', 'c1']);
     const runs = new Runs();

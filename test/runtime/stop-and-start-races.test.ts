@@ -62,7 +62,7 @@ function watched(
 }
 
 describe('Stopping', () => {
-  it('gives back what a call hands out that was under way', async () => {
+  it('stop gives back what a call hands out that was under way', async () => {
     await using db = await createTestDatabase();
     let runs = 0;
     let isSlow = false;
@@ -97,7 +97,7 @@ describe('Stopping', () => {
     expect(rows).toEqual([{ attempts: 0, instance_id: null }]);
   });
 
-  it('burns no attempt of a receptor that heeds its signal when there is no more time', async () => {
+  it('stop uses up no attempt of a receptor that ends when its signal aborts', async () => {
     await using db = await createTestDatabase();
     const running = gate();
     const onPlaced = receptor(OrderPlaced, { retry: { attempts: 1 } }, (_, { signal }) => {
@@ -114,7 +114,7 @@ describe('Stopping', () => {
     expect(rows).toEqual([{ attempts: 0, instance_id: null }]);
   });
 
-  it('refuses a new scope afterwards', async () => {
+  it('a stopped instance refuses a new scope', async () => {
     await using db = await createTestDatabase();
     const shop = service(db);
     await shop.stop();
@@ -123,7 +123,7 @@ describe('Stopping', () => {
 });
 
 describe('Starting', () => {
-  it('twice, at once or later, is refused as such, and the instance goes on', async () => {
+  it('a second start is refused, at once or later, and the instance goes on', async () => {
     await using db = await createTestDatabase();
     const handled: string[] = [];
     const onPlaced = receptor(OrderPlaced, ({ orderId }) => void handled.push(orderId));
@@ -137,7 +137,7 @@ describe('Starting', () => {
     await eventually(() => expect(handled).toEqual(['a']));
   });
 
-  it('again after a start that failed is refused, with why it failed', async () => {
+  it('a start after one that failed is refused, with the reason of the failure', async () => {
     await using db = await createTestDatabase();
     await using shop = service(db, { schema: 'nowhere' });
     await expect(shop.start()).rejects.toMatchObject({ code: 'NOT_MIGRATED' });
@@ -148,7 +148,7 @@ describe('Starting', () => {
     });
   });
 
-  it('publishes nothing before it has subscribed: what it sends to itself meanwhile finds it', async () => {
+  it('an instance publishes nothing before it has subscribed, and so gets its own messages', async () => {
     await using db = await createTestDatabase();
     const handled: string[] = [];
     const subscribing = gate();

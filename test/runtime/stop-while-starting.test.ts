@@ -5,7 +5,7 @@ import { inProcessTransport, receptor } from '../../src/index.js';
 import { createTestDatabase } from '../support/database.js';
 import { OrderPlaced, service } from './service.js';
 
-it('An instance that is told to stop at any moment of its start is not registered afterwards', async () => {
+it('an instance that is stopped at any moment of its start is not registered afterwards', async () => {
   await using db = await createTestDatabase();
   const left: number[] = [];
   for (let moment = 0; moment < 24; moment++) {

@@ -53,7 +53,7 @@ function endless(transport: Transport): Transport {
   };
 }
 
-it('A stop ends four seconds after its time, though neither PostgreSQL nor the broker nor a receptor answers', async () => {
+it('a stop ends four seconds after its time, though PostgreSQL, the broker and a receptor are silent', async () => {
   await using db = await createTestDatabase();
   using mute = mutePool(db);
   const { server, pool } = mute;

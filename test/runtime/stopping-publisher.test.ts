@@ -50,7 +50,7 @@ async function untilHandled(db: TestDatabase, hub: Transport) {
 }
 
 describe('A stop while the publisher holds what is to be sent', () => {
-  it('gives all of it back at once, untouched, when the transport is away; another sends it in order', async () => {
+  it('stop gives back all that waits to be sent while the transport is away, and another sends it', async () => {
     await using db = await createTestDatabase();
     const hub = inProcessTransport();
     const first = await service(db, { transport: hub, publishBatchSize: 3 }).start();
@@ -66,7 +66,7 @@ describe('A stop while the publisher holds what is to be sent', () => {
     await untilHandled(db, hub);
   });
 
-  it('finishes the batch that is on its way and gives back the rest', async () => {
+  it('stop finishes the batch that is being sent and gives back the rest', async () => {
     await using db = await createTestDatabase();
     const hub = inProcessTransport();
     let goOn = () => {};
@@ -95,7 +95,7 @@ describe('A stop while the publisher holds what is to be sent', () => {
     await untilHandled(db, hub);
   });
 
-  it('gives back also what a transport does not answer for in time', async () => {
+  it('stop gives back what the transport does not answer for in time', async () => {
     await using db = await createTestDatabase();
     const hub = inProcessTransport();
     const first = await service(db, { transport: slow(hub, () => new Promise(() => {})) }).start();

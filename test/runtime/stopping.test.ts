@@ -6,7 +6,7 @@ import { arrive } from './arrivals.js';
 import { OrderPlaced, PlaceOrder, service } from './service.js';
 
 describe('Stopping', () => {
-  it('finishes what runs, gives back what waits without burning an attempt, and leaves no lease behind', async () => {
+  it('stop finishes what runs, gives back what waits without using up an attempt, and leaves no lease', async () => {
     await using db = await createTestDatabase();
     const steps: number[] = [];
     let letGo = () => {};
@@ -35,7 +35,7 @@ describe('Stopping', () => {
     expect(steps).toEqual([1]);
   });
 
-  it('aborts what does not end in time, and gives it back', async () => {
+  it('stop aborts what does not end in time, and gives it back', async () => {
     await using db = await createTestDatabase();
     const reasons: unknown[] = [];
     let isRunning = false;
@@ -59,7 +59,7 @@ describe('Stopping', () => {
     expect(rows).toEqual([{ attempts: 0, instance_id: null }]);
   });
 
-  it('lets what still runs send outside its transaction to the end', async () => {
+  it('a receptor that still runs during a stop can send outside its transaction', async () => {
     await using db = await createTestDatabase();
     let letGo = () => {};
     let isRunning = false;
@@ -82,7 +82,7 @@ describe('Stopping', () => {
     expect((await db.pool.query('select 1 from wh_inbox')).rows).toEqual([]);
   });
 
-  it('refuses everything afterwards with a clear error, and stopping twice is fine', async () => {
+  it('a stopped instance refuses to send and to start, and can be stopped twice', async () => {
     await using db = await createTestDatabase();
     const shop = await service(db).start();
     await Promise.all([shop.stop(), shop.stop()]);
@@ -97,37 +97,40 @@ describe('Stopping', () => {
     });
   });
 
-  it('does not wait for a database that is gone', async () => {
+  it('stop does not wait for a database that is gone', async () => {
     const db = await createTestDatabase();
     const shop = await service(db, { receptors: [receptor(OrderPlaced, () => {})] }).start();
     await db.drop();
     await shop.stop({ seconds: 0.1 });
   });
 
-  it.each([0, 30])('while it starts, with %i seconds for it, leaves nothing running', async (seconds) => {
-    await using db = await createTestDatabase();
-    for (const atOnce of [true, false]) {
-      const shop = service(db, { receptors: [receptor(OrderPlaced, () => {})] });
-      const started = shop.start().catch((error: unknown) => error);
-      if (!atOnce) {
+  it.each([0, 30])(
+    'stop during the start, with %i seconds for it, leaves nothing running',
+    async (seconds) => {
+      await using db = await createTestDatabase();
+      for (const atOnce of [true, false]) {
+        const shop = service(db, { receptors: [receptor(OrderPlaced, () => {})] });
+        const started = shop.start().catch((error: unknown) => error);
+        if (!atOnce) {
+          await eventually(async () => {
+            expect((await db.pool.query('select 1 from wh_service_instances')).rows).toHaveLength(1);
+          });
+        }
+        await shop.stop({ seconds });
+        await started;
+        await expect(shop.publish(OrderPlaced({ orderId: 'a' }))).rejects.toMatchObject({ code: 'DISPOSED' });
         await eventually(async () => {
-          expect((await db.pool.query('select 1 from wh_service_instances')).rows).toHaveLength(1);
+          const { rows } = await db.pool.query(
+            `select count(*)::int as n from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`,
+          );
+          expect(rows).toEqual([{ n: 0 }]);
+          expect((await db.pool.query('select 1 from wh_service_instances')).rows).toEqual([]);
         });
       }
-      await shop.stop({ seconds });
-      await started;
-      await expect(shop.publish(OrderPlaced({ orderId: 'a' }))).rejects.toMatchObject({ code: 'DISPOSED' });
-      await eventually(async () => {
-        const { rows } = await db.pool.query(
-          `select count(*)::int as n from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`,
-        );
-        expect(rows).toEqual([{ n: 0 }]);
-        expect((await db.pool.query('select 1 from wh_service_instances')).rows).toEqual([]);
-      });
-    }
-  });
+    },
+  );
 
-  it('is what a failed start does: nothing keeps running', async () => {
+  it('a failed start leaves no connection open', async () => {
     await using db = await createTestDatabase({ template: 'empty' });
     const shop = service(db);
     await expect(shop.start()).rejects.toMatchObject({ code: 'NOT_MIGRATED' });

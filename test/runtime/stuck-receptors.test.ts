@@ -13,7 +13,7 @@ async function openTransactions(db: TestDatabase): Promise<number> {
 }
 
 describe('A receptor that never returns', () => {
-  it('has its transaction rolled back when its instance has stopped: its locks are in nobody’s way', async () => {
+  it('the transaction of a receptor that never returns is rolled back when its instance stops', async () => {
     await using db = await createTestDatabase();
     await db.pool.query('create table stock (id int, n int); insert into stock values (1, 0)');
     const take = 'update stock set n = n + 1 where id = 1';
@@ -38,7 +38,7 @@ describe('A receptor that never returns', () => {
     expect((await db.pool.query('select n from stock')).rows).toEqual([{ n: 1 }]);
   });
 
-  it('because it waits for its own instance to stop is given back, and the instance stops', async () => {
+  it('a receptor that waits for its own instance to stop is given back, and the instance stops', async () => {
     await using db = await createTestDatabase();
     let stops: Promise<void> | undefined;
     const stopping = receptor(OrderPlaced, async () => {
@@ -55,7 +55,7 @@ describe('A receptor that never returns', () => {
     expect((await db.pool.query('select 1 from wh_service_instances')).rows).toEqual([]);
   });
 
-  it('and leaves a statement running behind it: the failure is its own, not the connection’s', async () => {
+  it('a receptor that throws while its statement still runs fails with its own error', async () => {
     await using db = await createTestDatabase();
     const failures: unknown[] = [];
     const other = await db.connect();

@@ -26,7 +26,7 @@ function transactionOf(
 }
 
 describe('A transaction of the user’s', () => {
-  it('that keeps an error to itself does not make its message pass for handled: the order of the stream holds', async () => {
+  it('a message is retried in order when the transaction of the user swallows its error', async () => {
     await using db = await createTestDatabase();
     const steps: number[] = [];
     const onPlaced = receptor(OrderPlaced, { retry: { firstDelaySeconds: 0.01 } }, ({ step }) => {
@@ -50,7 +50,7 @@ describe('A transaction of the user’s', () => {
     expect(steps).toEqual([1, 1, 2]);
   });
 
-  it('that always fails after the receptor, as an ORM that writes late, ends in a dead letter', async () => {
+  it('a message becomes a dead letter when the transaction of the user always fails after the receptor', async () => {
     await using db = await createTestDatabase();
     const onPlaced = receptor(OrderPlaced, { retry: { attempts: 2, firstDelaySeconds: 0.01 } }, () => {});
     await arrive(db, 'OrderPlaced', { orderId: 'a' });
@@ -69,7 +69,7 @@ describe('A transaction of the user’s', () => {
     expect(letter?.error).toContain('a value is required');
   });
 
-  it('that runs its work again after a failed commit has its effect and its messages once', async () => {
+  it('a transaction of the user that runs its work twice has its effect and its messages once', async () => {
     await using db = await createTestDatabase();
     await db.pool.query('create table effects (step int)');
     let runs = 0;
@@ -95,7 +95,7 @@ describe('A transaction of the user’s', () => {
     expect((await db.pool.query('select 1 from wh_outbox')).rows).toHaveLength(1);
   });
 
-  it('that commits whatever happened cannot commit what was written after the lease was lost', async () => {
+  it('a transaction of the user cannot commit what was written after the lease was lost', async () => {
     await using db = await createTestDatabase();
     await db.pool.query('create table effects (step int)');
     const onPlaced = receptor(OrderPlaced, async ({ step }, { tx }) => {

@@ -9,7 +9,7 @@ import { OrderPlaced, PlaceOrder } from './service.js';
 const service = 'shop';
 const connectionString = 'postgres://shop@localhost/shop';
 
-it('The transaction of an ORM needs no type arguments', () => {
+it('the transaction of an ORM needs no type arguments', () => {
   const unused = () => {
     const db = drizzle(connectionString);
     type DrizzleTx = Parameters<Parameters<typeof db.transaction>[0]>[0];
@@ -51,7 +51,7 @@ it('The transaction of an ORM needs no type arguments', () => {
   expectTypeOf(unused).toBeFunction();
 });
 
-it('A database is a pool or a connection string, and one of them is needed', () => {
+it('createWhizbang takes a pool or a connection string, and needs one of them', () => {
   const unused = () => {
     createWhizbang({ service, pool: new pg.Pool() });
     // @ts-expect-error neither
@@ -64,7 +64,7 @@ it('A database is a pool or a connection string, and one of them is needed', () 
   expectTypeOf(unused).toBeFunction();
 });
 
-it('Events have their types, and commands are not published', () => {
+it('the events of an instance have their types, and commands are not published', () => {
   const unused = async () => {
     const shop = createWhizbang({ service, connectionString });
     shop.on('deadLetter', (letter) => expectTypeOf(letter.messageId).toEqualTypeOf<string>());
@@ -77,7 +77,7 @@ it('Events have their types, and commands are not published', () => {
   expectTypeOf(unused).toBeFunction();
 });
 
-it('A transaction that may not be there is no transaction', () => {
+it('a transaction that may be undefined does not compile', () => {
   const unused = async (tx: pg.PoolClient, perhaps: pg.PoolClient | undefined) => {
     const shop = createWhizbang({ service, connectionString });
     await shop.publish(OrderPlaced({ orderId: 'a' }), { tx });

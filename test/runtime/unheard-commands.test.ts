@@ -6,7 +6,7 @@ import { deadLetters } from './arrivals.js';
 import { OrderPlaced, PlaceOrder, service } from './service.js';
 
 describe('A command to a service that has never listened', () => {
-  it('is kept and tried again, and handled when the service starts', async () => {
+  it('a command to a service that has never listened is kept, and handled when the service starts', async () => {
     await using db = await createTestDatabase();
     await migrate({ pool: db.pool, schema: 'warehouse' });
     const codes: unknown[] = [];
@@ -24,7 +24,7 @@ describe('A command to a service that has never listened', () => {
     expect(await deadLetters(db)).toEqual([]);
   });
 
-  it('is a dead letter when its attempts are used up, and an event to nobody is none', async () => {
+  it('a command to nobody becomes a dead letter after its attempts, and an event to nobody does not', async () => {
     await using db = await createTestDatabase();
     await using shop = service(db, { retry: { attempts: 1 } });
     await shop.start();

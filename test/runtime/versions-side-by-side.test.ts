@@ -6,7 +6,7 @@ import { arrive } from './arrivals.js';
 import { OrderPlaced, PlaceOrder, service } from './service.js';
 
 describe('Two versions of a service side by side', () => {
-  it('each claim only what they have a receptor for, and the order of a stream holds across them', async () => {
+  it('each version of a service claims only messages of its receptors, in the order of streams', async () => {
     await using db = await createTestDatabase();
     const seen: string[] = [];
     const old = receptor(OrderPlaced, ({ step }) => void seen.push(`placed ${step}`));
@@ -38,7 +38,7 @@ describe('Two versions of a service side by side', () => {
     );
   });
 
-  it('store what arrives for the other one, and do not run it', async () => {
+  it('a version of a service stores what it has no receptor for, and leaves it to the other', async () => {
     await using db = await createTestDatabase();
     const transport = inProcessTransport();
     const seen: string[] = [];

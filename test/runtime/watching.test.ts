@@ -49,7 +49,7 @@ const somebodyElseSleeps = async (pid: number | null) => {
 const allAsleep = (count: number) => eventually(async () => expect(await sleepers()).toBe(count));
 
 describe('Of three instances', () => {
-  it('each takes what the others have no hands for, whoever owns it', async () => {
+  it('a message wakes an instance with a free place, whichever instance owns it', async () => {
     const running = new Set<string>();
     let release = () => {};
     const released = new Promise<void>((resolve) => (release = resolve));
@@ -66,7 +66,7 @@ describe('Of three instances', () => {
     release();
   });
 
-  it('all run at once what arrives at once', async () => {
+  it('three instances run all that arrives at once', async () => {
     const running = new Set<string>();
     let release = () => {};
     const released = new Promise<void>((resolve) => (release = resolve));
@@ -81,7 +81,7 @@ describe('Of three instances', () => {
     release();
   });
 
-  it('another one takes over from who stops', async () => {
+  it('another instance watches for messages when the one that watches stops', async () => {
     const handled: string[] = [];
     const onPlaced = receptor(OrderPlaced, ({ orderId }) => void handled.push(orderId));
     for (let i = 0; i < 3; i++) await start({ receptors: [onPlaced] });
@@ -96,7 +96,7 @@ describe('Of three instances', () => {
 });
 
 describe('An instance without receptors', () => {
-  it('that keeps the watch passes on what arrives in the inbox', async () => {
+  it('an instance without receptors that watches passes on what arrives in the inbox', async () => {
     const handled: string[] = [];
     await start({ receptors: [] });
     await allAsleep(1);
@@ -112,7 +112,7 @@ describe('An instance without receptors', () => {
 });
 
 describe('While a transaction is open that has stored something', () => {
-  it('what others store is handled', async () => {
+  it('messages are handled while a transaction that has stored another is still open', async () => {
     const handled: string[] = [];
     const onPlaced = receptor(OrderPlaced, ({ orderId }) => void handled.push(orderId));
     const client = await db.connect();

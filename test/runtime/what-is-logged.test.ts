@@ -18,7 +18,7 @@ function recorder() {
 }
 
 describe('What an instance logs', () => {
-  it('names itself when it starts and when it stops, and is silent between while all is well', async () => {
+  it('an instance logs its start and its stop, and nothing between while all is well', async () => {
     await using db = await createTestDatabase();
     const { logged, logger } = recorder();
     let handled = () => {};
@@ -35,7 +35,7 @@ describe('What an instance logs', () => {
     ]);
   });
 
-  it('tells the end of an outage as loudly as its beginning, once, with what to do', async () => {
+  it('an instance logs the end of an outage as a warning, like its beginning, with what to do', async () => {
     await using db = await createTestDatabase();
     const { logged, logger, texts } = recorder();
     await using shop = service(db, { logger, pollIntervalMs: 20 });

@@ -15,7 +15,7 @@ function refusalOf(options: unknown): WhizbangError {
   throw new Error('it was not refused');
 }
 
-describe('createWhizbang refuses, in its own words and before anything is connected', () => {
+describe('Options that createWhizbang refuses', () => {
   const wrong: readonly [string, unknown, string][] = [
     ['nothing at all', undefined, 'there are no options'],
     ['no service', { connectionString }, 'service is missing'],
@@ -77,21 +77,21 @@ describe('createWhizbang refuses, in its own words and before anything is connec
     ],
   ];
 
-  it.each(wrong)('%s', (_, options, fact) => {
+  it.each(wrong)('createWhizbang refuses wrong options in its own words: %s', (_, options, fact) => {
     const error = refusalOf(options);
     expect(error).toMatchObject({ code: 'INVALID_OPTION', message: expect.stringContaining(fact) });
     expect(error.message).toMatch(/^createWhizbang: /);
     expect(error.hint).not.toContain('details.option');
   });
 
-  it('a wrong URL without saying it again, for it may hold a password', () => {
+  it('createWhizbang does not repeat a wrong URL, which may hold a password', () => {
     const error = refusalOf({ service: 'shop', connectionString: 'host=localhost password=secret' });
     expect(JSON.stringify(error) + error.message + error.hint).not.toContain('secret');
   });
 });
 
 describe('An instance that cannot start', () => {
-  it('says that PostgreSQL was not reached, not that a broker is away', async () => {
+  it('an instance that cannot reach PostgreSQL fails to start with CONNECTION_FAILED', async () => {
     await using shop = createWhizbang({
       service: 'shop',
       connectionString: 'postgres://shop@127.0.0.1:1/shop',
@@ -102,7 +102,7 @@ describe('An instance that cannot start', () => {
     });
   });
 
-  it('says that the database was not migrated', async () => {
+  it('an instance on a database without a migration fails to start with NOT_MIGRATED', async () => {
     await using db = await createTestDatabase();
     await using shop = service(db, { schema: 'nowhere' });
     await expect(shop.start()).rejects.toMatchObject({

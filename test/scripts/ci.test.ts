@@ -11,14 +11,14 @@ const manifest = JSON.parse(pageText('package.json')) as {
 };
 
 describe('The hosted CI', () => {
-  it('runs exactly the parts that .ci/run puts together', () => {
+  it('the hosted CI runs exactly the parts that .ci/run puts together', () => {
     const called = [...workflow.matchAll(/run: \.ci\/run (\w+)/g)].map(([, part]) => part);
     const [, all = ''] = /^ {2}all\)\n([\s\S]*?);;/m.exec(script) ?? [];
     const parts = [...all.matchAll(/^ +(\w+)/gm)].map(([, part]) => part);
     expect([...new Set(called)].sort()).toEqual([...new Set(parts)].sort());
   });
 
-  it('begins with the oldest Node that the package allows, and with PostgreSQL 15', () => {
+  it('the hosted CI begins with the oldest Node that the package allows, and with PostgreSQL 15', () => {
     const oldest = /\d+/.exec(manifest.engines.node)?.[0];
     const first = [...workflow.matchAll(/ node: \[(\d+)/g)].map(([, version]) => version);
     expect(first).toEqual([oldest, oldest]);
@@ -27,12 +27,12 @@ describe('The hosted CI', () => {
 });
 
 describe('.ci/run', () => {
-  it('calls npm scripts that exist', () => {
+  it('.ci/run calls npm scripts that exist', () => {
     const called = [...script.matchAll(/npm run (?:--silent )?([\w:]+)/g)].map(([, name = '']) => name);
     expect(called.filter((name) => manifest.scripts[name] === undefined)).toEqual([]);
   });
 
-  it('names folders and files of tests that exist', () => {
+  it('.ci/run names folders and files of tests that exist', () => {
     const named = script.match(/\btest\/[\w/-]+(?:\.c)?/g) ?? [];
     const missing = named.filter(
       (path) => !['', '.test.ts'].some((end) => existsSync(new URL(path + end, root))),
@@ -40,7 +40,7 @@ describe('.ci/run', () => {
     expect(missing).toEqual([]);
   });
 
-  it('does the cheap before the dear', () => {
+  it('.ci/run does the quick parts before the slow ones', () => {
     const [, all = ''] = /^ {2}all\)\n([\s\S]*?);;/m.exec(script) ?? [];
     expect(all.trim().split(/\n\s*/)).toEqual(['check', 'postgres 18', 'postgres 15', 'bench']);
   });

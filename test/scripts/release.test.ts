@@ -41,7 +41,7 @@ describe('The release script', () => {
     ['minor', '1.3.0'],
     ['major', '2.0.0'],
     ['1.10.0', '1.10.0'],
-  ])('writes the version everywhere: %s of 1.2.3 is %s', async (asked, version) => {
+  ])('the release script writes the version everywhere: %s of 1.2.3 is %s', async (asked, version) => {
     const run = await release(filled, asked);
     expect(run.output).toContain(`${version} is ready`);
     expect(run.code).toBe(0);
@@ -53,7 +53,7 @@ describe('The release script', () => {
     expect(await run.read('src/version.ts')).toBe(`export const packageVersion = '${version}';\n`);
   });
 
-  it('dates the section, leaves out its empty parts, and puts an empty one above it', async () => {
+  it('the release script dates the unreleased section and puts an empty one above it', async () => {
     const run = await release(filled, 'minor', '--date', '2026-02-03');
     expect(await run.read('CHANGELOG.md')).toBe(`# Changelog
 
@@ -93,7 +93,7 @@ describe('The release script', () => {
     ['no version', filled, [], 'Say which version'],
     ['what is no version', filled, ['next'], 'Say which version'],
     ['an unknown option', filled, ['minor', '--now'], 'The only option'],
-  ])('refuses %s and changes nothing', async (_, changelog, args, reason) => {
+  ])('the release script refuses %s and changes nothing', async (_, changelog, args, reason) => {
     const run = await release(changelog, ...args);
     expect(run.code).toBe(1);
     expect(run.output).toContain(reason);
@@ -102,7 +102,7 @@ describe('The release script', () => {
 });
 
 describe('The files of this repository', () => {
-  it('are as the release script writes them', async () => {
+  it('the version files of this repository are as the release script writes them', async () => {
     const paths = ['package.json', 'package-lock.json', 'src/version.ts'];
     const own = Object.fromEntries(paths.map((path) => [path, pageText(path)]));
     const { version } = JSON.parse(own['package.json'] ?? '') as { version: string };
@@ -111,7 +111,7 @@ describe('The files of this repository', () => {
     for (const path of paths) expect((await run.read(path)).replaceAll('99.0.0', version)).toBe(own[path]);
   });
 
-  it('have a changelog whose first section is the unreleased one, with its parts in order', () => {
+  it('the changelog begins with the unreleased section, with its parts in order', () => {
     const [, first = ''] = pageText('CHANGELOG.md').split(/^(?=## )/m);
     expect(first.match(/^##+ .*$/gm)).toEqual([
       '## Unreleased',

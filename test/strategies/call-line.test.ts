@@ -21,14 +21,14 @@ const sends = (n: number): WorkUnit => ({ newOutboxMessages: [numbered(n)] });
 const poisoned = (n?: number): WorkUnit => ({ newOutboxMessages: [poison(n)] });
 
 describe('A call line', () => {
-  it('makes a few calls of a thousand runs at the same time, in the order they came', async () => {
+  it('a thousand runs at the same time make a few calls, in the order they came', async () => {
     const line = newLine();
     await Promise.all(range(1, 1000).map((n) => line.run([sends(n)])));
     expect(bench.calls.length).toBeLessThanOrEqual(2);
     expect(await bench.stored()).toEqual(range(1, 1000));
   });
 
-  it('has one call in flight', async () => {
+  it('a call line has one call in flight', async () => {
     let inFlight = 0;
     let most = 0;
     const line = newLine({
@@ -49,7 +49,7 @@ describe('A call line', () => {
     expect(await bench.stored()).toHaveLength(50);
   });
 
-  it('bounds a call, and the rest rides on the next', async () => {
+  it('a call line bounds a call, and the rest goes with the next', async () => {
     const line = newLine();
     await Promise.all([
       line.run(range(1, 700).map(sends)),
@@ -60,7 +60,7 @@ describe('A call line', () => {
     expect(await bench.stored()).toEqual(range(1, 2500));
   });
 
-  it('continues behind what is held, but not for a while after a call without an answer', async () => {
+  it('a call continues behind what is held, but not for a while after a lost answer', async () => {
     vi.useFakeTimers({ toFake: ['performance'] });
     const flags: unknown[] = [];
     let continuesAbove = 8;
@@ -92,7 +92,7 @@ describe('A call line', () => {
     expect(flags.at(-1)).toBe(LookAgain);
   });
 
-  it('asks for room when the call is put together, and sends the constant parts with each', async () => {
+  it('a call line asks for room when the call is put together, and adds the constant parts', async () => {
     let outbox = 3;
     const line = newLine({ room: () => ({ outbox: outbox--, inbox: 0 }), request: { leaseSeconds: 15 } });
     const apart = range(1, 10).map((n) => ({ newOutboxMessages: [numbered(n, { streamId: null })] }));
@@ -112,7 +112,7 @@ describe('A call line', () => {
         throw new Error('no idea');
       },
     ],
-  ])('rejects, and makes no call, when the room %s', async (_, room) => {
+  ])('a run rejects, and makes no call, when the room %s', async (_, room) => {
     const line = newLine({ room });
     await expect(line.run([sends(1)])).rejects.toMatchObject({
       code: 'INVALID_OPTION',
@@ -121,7 +121,7 @@ describe('A call line', () => {
     expect(bench.calls).toEqual([]);
   });
 
-  it('gives every item to the first run that looks, and to nobody else', async () => {
+  it('every item goes to the first run that takes work, and to no other', async () => {
     const line = newLine();
     const blind = line.run([sends(1)], { takesWork: () => false });
     const first = line.run([sends(2)]);
@@ -130,7 +130,7 @@ describe('A call line', () => {
     expect(items).toEqual([0, 3, 0]);
   });
 
-  it('asks for no work when nobody looks, and makes no call when there is nothing to say either', async () => {
+  it('a run that takes no work asks for none, and makes no call without units', async () => {
     const line = newLine();
     await line.run([sends(1)], { takesWork: () => false });
     await line.run([], { takesWork: () => false });
@@ -138,14 +138,14 @@ describe('A call line', () => {
     expect(await bench.leased()).toBe(0);
   });
 
-  it('asks for work in the last call of a long run only, so that none is lost when one fails', async () => {
+  it('a long run asks for work in its last call only', async () => {
     const line = newLine();
     const { batch } = await line.run(range(1, 2000).map(sends));
     expect(bench.calls.map(({ maxOutboxItems }) => maxOutboxItems)).toEqual([0, undefined]);
     expect(batch.outbox).toHaveLength(1000);
   });
 
-  it('gives the batch of every call to onBatch, with the time before it was sent', async () => {
+  it('a call line gives the batch of every call to onBatch, with the time of sending', async () => {
     const heard: [WorkBatch, number][] = [];
     const line = newLine({ onBatch: (batch, sentAt) => heard.push([batch, sentAt]) });
     const before = performance.now();
@@ -156,7 +156,7 @@ describe('A call line', () => {
     expect(heard[0]?.[1]).toBeLessThanOrEqual(performance.now());
   });
 
-  it('tells every run of a call which leases were lost', async () => {
+  it('every run of a call is told which leases were lost', async () => {
     const line = newLine();
     const completion = { messageId: newMessageId(), status: Status.Published };
     const results = await Promise.all([
@@ -168,7 +168,7 @@ describe('A call line', () => {
     }
   });
 
-  it('carries every part of a unit', async () => {
+  it('a call carries every part of a unit', async () => {
     const line = newLine();
     const [out, inn, event] = [outboxMessage(), inboxMessage(), newMessageId()];
     await line.run([{ newOutboxMessages: [out] }, { newInboxMessages: [inn] }]);
@@ -194,7 +194,7 @@ describe('A call line', () => {
 });
 
 describe('A call that is refused for its input', () => {
-  it('costs the bad unit alone, and keeps the order of the others', async () => {
+  it('a bad unit is refused alone, and the others keep their order', async () => {
     const line = newLine();
     const units = range(1, 100).map((n) => (n === 37 ? poisoned(n) : sends(n)));
     const { refused, batch } = await line.run(units);
@@ -207,7 +207,7 @@ describe('A call that is refused for its input', () => {
     expect(bench.calls.length).toBeLessThanOrEqual(1 + 2 * Math.ceil(Math.log2(100)));
   });
 
-  it('refuses each of several bad ones, also the last, and still asks for work', async () => {
+  it('each of several bad units is refused, also the last, and work is still asked for', async () => {
     const line = newLine();
     const results = await Promise.all([
       line.run([poisoned()]),
@@ -220,7 +220,7 @@ describe('A call that is refused for its input', () => {
     expect(await bench.stored()).toEqual([1, 2]);
   });
 
-  it('refuses what cannot be encoded, as it refuses what cannot be stored', async () => {
+  it('a unit that cannot be encoded is refused like one that cannot be stored', async () => {
     const line = newLine();
     const odd: WorkUnit = { newOutboxMessages: [numbered(1, { eventData: { big: 1n } })] };
     const { refused } = await line.run([odd, sends(2)]);
@@ -228,7 +228,7 @@ describe('A call that is refused for its input', () => {
     expect(await bench.stored()).toEqual([2]);
   });
 
-  it('lets one of two events win that expect the same version', async () => {
+  it('one of two events that expect the same version is stored, and the other is refused', async () => {
     const line = newLine();
     const event = (n: number): WorkUnit => ({
       newOutboxMessages: [numbered(n, { isEvent: true, expectedVersion: 0 })],
@@ -241,7 +241,7 @@ describe('A call that is refused for its input', () => {
     expect(await bench.stored()).toEqual([1]);
   });
 
-  it('refuses what a trigger of the user will not have', async () => {
+  it('a unit that a trigger of the user rejects is refused', async () => {
     await bench.db.pool.query(`
       create function no_two() returns trigger language plpgsql as
         $$ begin if new.event_data->>'n' = '2' then raise 'not two'; end if; return new; end $$;
@@ -251,7 +251,7 @@ describe('A call that is refused for its input', () => {
     expect(await bench.stored()).toEqual([1, 3]);
   });
 
-  it('blames no unit for what is wrong with every call', async () => {
+  it('no unit is blamed for an option that is wrong for every call', async () => {
     const line = newLine({ request: { leaseSeconds: -1 } });
     await expect(line.run([sends(1), sends(2)])).rejects.toMatchObject({
       code: 'INVALID_REQUEST',
@@ -260,7 +260,7 @@ describe('A call that is refused for its input', () => {
     expect(bench.calls).toHaveLength(1);
   });
 
-  it('splits a call that is longer than a string can be', async () => {
+  it('a call that is longer than a string can be is split', async () => {
     const line = newLine({
       coordinator: {
         processWorkBatch: (request) => {
@@ -276,7 +276,7 @@ describe('A call that is refused for its input', () => {
 });
 
 describe('A call that fails', () => {
-  it('rejects the runs that were in it, and those after it go on', async () => {
+  it('a failed call rejects the runs that were in it, and later runs go on', async () => {
     const line = newLine();
     await bench.takeSchemaAway();
     const failed = [line.run([sends(1)]), line.run([sends(2)])];
@@ -286,7 +286,7 @@ describe('A call that fails', () => {
     expect(await bench.stored()).toEqual([3]);
   });
 
-  it('gives back the units that were not committed, in order, before the next call is put together', async () => {
+  it('a failed call gives back the uncommitted units, in order, before the next call', async () => {
     const back: WorkUnit[] = [];
     const carried: WorkUnit[] = [];
     const units = range(1, 2500).map(sends);
@@ -313,7 +313,7 @@ describe('A call that fails', () => {
     expect(await bench.stored()).toEqual(range(1, 2500));
   });
 
-  it('lets a run be whose units were committed before it failed', async () => {
+  it('a run whose units were committed before a later call failed is not rejected', async () => {
     let calls = 0;
     const line = newLine({
       coordinator: {
@@ -331,7 +331,7 @@ describe('A call that fails', () => {
     expect(await bench.stored()).toEqual([1]);
   });
 
-  it('leaves other runs alone when one cannot say what its units are', async () => {
+  it('a run that cannot list its units leaves other runs alone', async () => {
     const line = newLine();
     const wrong = line.run(() => {
       throw new Error('no units');

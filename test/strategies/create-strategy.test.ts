@@ -18,23 +18,26 @@ const refusal = (option: string) =>
   expect.objectContaining({ code: 'INVALID_OPTION', details: expect.objectContaining({ option }) });
 
 describe('createStrategy', () => {
-  it.each(['immediate', 'scoped', 'interval'])('makes %s with the same options as the others', (name) => {
-    const options = { intervalMs: 10, maxQueued: 10, onError: () => {} };
-    expect(make(name, { coordinator, ...options })).not.toThrow();
-    expect(make(name, { line, ...options })).not.toThrow();
-  });
+  it.each(['immediate', 'scoped', 'interval'])(
+    'createStrategy makes %s with the same options as the others',
+    (name) => {
+      const options = { intervalMs: 10, maxQueued: 10, onError: () => {} };
+      expect(make(name, { coordinator, ...options })).not.toThrow();
+      expect(make(name, { line, ...options })).not.toThrow();
+    },
+  );
 
   it.each<[string, string, object]>([
     ['strategy', 'toString', { line }],
     ['coordinator', 'scoped', {}],
     ['coordinator', 'scoped', { line, coordinator }],
     ['intervalms', 'interval', { line, intervalms: 5 }],
-  ])('refuses a wrong %s', (option, name, options) => {
+  ])('createStrategy refuses a wrong %s', (option, name, options) => {
     expect(make(name, options)).toThrow(refusal(option));
   });
 
   it.each(Object.entries<NumberOption>(strategyOptions))(
-    'accepts %s up to both ends',
+    'createStrategy accepts %s up to both ends of its bound',
     (option, { min, max }) => {
       for (const value of [min, max]) expect(make('interval', { line, [option]: value })).not.toThrow();
       for (const value of [min - 1, max + 1, min + 0.5]) {

@@ -10,7 +10,7 @@ import { openWorkbench, range } from './workbench.js';
 
 const page = pageText('docs/guide/strategies.md');
 
-it('The code of the guide runs as it stands, one block after the other', async () => {
+it('the code of the guide to strategies runs as it stands, one block after the other', async () => {
   await using bench = await openWorkbench();
   const folder = await mkdtemp(join(tmpdir(), 'whizbang-guide-'));
   onTestFinished(() => rm(folder, { recursive: true }));
@@ -28,7 +28,7 @@ it('The code of the guide runs as it stands, one block after the other', async (
   expect(stdout).toMatch(/^5 0 [\d.]+\n$/);
 });
 
-it('The guide names the defaults and bounds that the code has', () => {
+it('the guide to strategies names the defaults and bounds that the code has', () => {
   for (const [name, option] of Object.entries(strategyOptions)) {
     expect(page).toContain(`| \`${name}\` | ${option.default} | ${option.min} to ${option.max}`);
   }

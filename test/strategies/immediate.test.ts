@@ -5,7 +5,7 @@ import { numbered, openWorkbench, range } from './workbench.js';
 
 describeStrategy('immediate');
 
-it('Immediate makes a call per message while each waits for the one before', async () => {
+it('the immediate strategy makes a call per message while each waits for the one before', async () => {
   await using bench = await openWorkbench();
   await using strategy = createStrategy('immediate', { coordinator: bench.coordinator });
   for (const n of range(1, 20)) await strategy.queueOutboxMessage(numbered(n)).carried;
@@ -13,7 +13,7 @@ it('Immediate makes a call per message while each waits for the one before', asy
   expect(await bench.stored()).toEqual(range(1, 20));
 });
 
-it('Immediate makes a few calls for a thousand messages at the same time', async () => {
+it('the immediate strategy makes a few calls for a thousand messages at the same time', async () => {
   await using bench = await openWorkbench();
   await using strategy = createStrategy('immediate', { coordinator: bench.coordinator });
   const send = async (n: number) => {
@@ -25,7 +25,7 @@ it('Immediate makes a few calls for a thousand messages at the same time', async
   expect(await bench.stored()).toEqual(range(1, 1000));
 });
 
-it('Immediate tries again with the next unit, before its pause is over', async () => {
+it('the immediate strategy sends what a failed call left together with the next unit', async () => {
   await using bench = await openWorkbench();
   const strategy = createStrategy('immediate', { coordinator: bench.coordinator, onError: () => {} });
   await bench.takeSchemaAway();

@@ -5,7 +5,7 @@ import { numbered, openWorkbench, range } from './workbench.js';
 
 describeStrategy('interval');
 
-it('Interval sends what came during the interval in one call', async () => {
+it('the interval strategy sends what came during the interval in one call', async () => {
   await using bench = await openWorkbench();
   await using strategy = createStrategy('interval', { coordinator: bench.coordinator, intervalMs: 20 });
   const queued = range(1, 100).map((n) => strategy.queueOutboxMessage(numbered(n)));
@@ -15,7 +15,7 @@ it('Interval sends what came during the interval in one call', async () => {
   expect(await bench.stored()).toEqual(range(1, 100));
 });
 
-it('Interval sends earlier when enough is queued', async () => {
+it('the interval strategy sends earlier when enough is queued', async () => {
   await using bench = await openWorkbench();
   const options = { coordinator: bench.coordinator, intervalMs: 60_000, maxQueued: 10 };
   await using strategy = createStrategy('interval', options);
@@ -24,7 +24,7 @@ it('Interval sends earlier when enough is queued', async () => {
   expect(await bench.stored()).toEqual(range(1, 10));
 });
 
-it('Interval makes no calls while nothing is queued', async () => {
+it('the interval strategy makes no calls while nothing is queued', async () => {
   await using bench = await openWorkbench();
   await using strategy = createStrategy('interval', { coordinator: bench.coordinator, intervalMs: 1 });
   await strategy.queueOutboxMessage(numbered(1)).carried;

@@ -5,7 +5,7 @@ import { createStrategy, WorkCoordinator } from '../../src/coordination.js';
 import { createTestDatabase } from '../support/database.js';
 import { eventually } from '../support/eventually.js';
 
-it('A refusal that nobody listens to is logged without the row that was refused', async () => {
+it('a refusal that nobody listens to is logged without the row that was refused', async () => {
   await using db = await createTestDatabase();
   await db.pool.query(`alter table wh_outbox add constraint no_card check (event_data->>'card' is null)`);
   const logged: string[] = [];

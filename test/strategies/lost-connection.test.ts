@@ -26,8 +26,8 @@ afterEach(async () => {
   await bench[Symbol.asyncDispose]();
 });
 
-describe('When the answer to a call is lost', () => {
-  it('messages are sent again, and are there once, in order', async () => {
+describe('The answer to a call is lost', () => {
+  it('messages whose answer was lost are sent again, and are stored once, in order', async () => {
     await using strategy = createStrategy('scoped', { coordinator });
     for (const n of range(1, 5)) strategy.queueOutboxMessage(numbered(n));
     proxy.loseAnswers = 1;
@@ -38,7 +38,7 @@ describe('When the answer to a call is lost', () => {
     expect(await bench.stored()).toEqual(range(1, 8));
   });
 
-  it('completions are sent again, and come back as lost', async () => {
+  it('a completion whose answer was lost is sent again, and comes back as lost', async () => {
     await using strategy = createStrategy('scoped', { coordinator });
     strategy.queueOutboxMessage(numbered(1));
     const [item] = (await strategy.flush()).outbox;
@@ -51,20 +51,23 @@ describe('When the answer to a call is lost', () => {
     await completion.carried;
   });
 
-  it.each(['immediate', 'interval'] as const)('%s tries again by itself', async (name) => {
-    const errors: WhizbangError[] = [];
-    const onError = (error: WhizbangError) => errors.push(error);
-    await using strategy = createStrategy(name, { coordinator, onError, intervalMs: 5 });
-    proxy.loseAnswers = 1;
-    const queued = range(1, 5).map((n) => strategy.queueOutboxMessage(numbered(n)));
-    await Promise.all(queued.map(({ carried }) => carried));
-    expect(errors).toMatchObject([{ code: 'CONNECTION_LOST' }]);
-    expect(await bench.stored()).toEqual(range(1, 5));
-  });
+  it.each(['immediate', 'interval'] as const)(
+    'the %s strategy tries again by itself when the answer to a call is lost',
+    async (name) => {
+      const errors: WhizbangError[] = [];
+      const onError = (error: WhizbangError) => errors.push(error);
+      await using strategy = createStrategy(name, { coordinator, onError, intervalMs: 5 });
+      proxy.loseAnswers = 1;
+      const queued = range(1, 5).map((n) => strategy.queueOutboxMessage(numbered(n)));
+      await Promise.all(queued.map(({ carried }) => carried));
+      expect(errors).toMatchObject([{ code: 'CONNECTION_LOST' }]);
+      expect(await bench.stored()).toEqual(range(1, 5));
+    },
+  );
 });
 
-describe('When the connection is cut during a call', () => {
-  it('nothing is lost or doubled, and order is kept', async () => {
+describe('The connection is cut during a call', () => {
+  it('a connection that is cut during a call loses and doubles nothing, and keeps the order', async () => {
     await using strategy = createStrategy('immediate', { coordinator, onError: () => {} });
     const { client, pid } = await openSession(bench.db);
     await client.query('begin; lock table wh_outbox in access exclusive mode');
@@ -77,7 +80,7 @@ describe('When the connection is cut during a call', () => {
     expect(await bench.stored()).toEqual(range(1, 9));
   });
 
-  it('nothing is lost or doubled when the server ends the connection', async () => {
+  it('a connection that the server ends during a call loses and doubles nothing', async () => {
     await using strategy = createStrategy('immediate', { coordinator, onError: () => {} });
     const { client, pid } = await openSession(bench.db);
     await client.query('begin; lock table wh_outbox in access exclusive mode');

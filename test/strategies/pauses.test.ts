@@ -36,8 +36,8 @@ async function pauses(limit: number): Promise<number[]> {
   return delays;
 }
 
-describe.each(['immediate', 'interval'] as const)('After failures %s', (name) => {
-  it('tries again after pauses that double up to five seconds, until it gets through', async () => {
+describe.each(['immediate', 'interval'] as const)('Pauses of the strategy %s', (name) => {
+  it('a strategy tries again after pauses that double up to five seconds, until a call succeeds', async () => {
     const coordinator = failing(10);
     const strategy = createStrategy(name, { ...options, coordinator });
     send(strategy, 'a');
@@ -48,7 +48,7 @@ describe.each(['immediate', 'interval'] as const)('After failures %s', (name) =>
     await strategy.dispose();
   });
 
-  it('is as quick as before once a call got through', async () => {
+  it('a strategy makes no longer pause once a call has succeeded', async () => {
     const coordinator = failing(8);
     const strategy = createStrategy(name, { ...options, coordinator });
     send(strategy, 'a');
@@ -61,7 +61,7 @@ describe.each(['immediate', 'interval'] as const)('After failures %s', (name) =>
     await strategy.dispose();
   });
 
-  it('does not keep the process alive for a database that is away', async () => {
+  it('a strategy does not keep the process alive for a database that is away', async () => {
     const made = vi.spyOn(globalThis, 'setTimeout');
     const strategy = createStrategy(name, { ...options, coordinator: failing(1) });
     send(strategy, 'a');
@@ -74,7 +74,7 @@ describe.each(['immediate', 'interval'] as const)('After failures %s', (name) =>
   });
 });
 
-it('Interval keeps the process alive for what it has not tried yet', async () => {
+it('the interval strategy keeps the process alive for what it has not tried yet', async () => {
   const made = vi.spyOn(globalThis, 'setTimeout');
   const strategy = createStrategy('interval', { ...options, coordinator: failing(0) });
   send(strategy, 'a');
@@ -82,7 +82,7 @@ it('Interval keeps the process alive for what it has not tried yet', async () =>
   await strategy.dispose();
 });
 
-it('Interval does not try for each message while calls fail, however many are queued', async () => {
+it('the interval strategy does not try for each message while calls fail, however many are queued', async () => {
   const coordinator = failing(1);
   const strategy = createStrategy('interval', { ...options, coordinator, maxQueued: 2 });
   send(strategy, 'a');

@@ -52,7 +52,7 @@ interface Sent {
   isWithdrawn: boolean;
 }
 
-it('No sequence of steps and failures loses, doubles or reorders anything', async () => {
+it('no sequence of steps and failures loses, doubles or reorders anything', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.tuple(name, name),

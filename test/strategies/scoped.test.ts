@@ -5,7 +5,7 @@ import { numbered, openWorkbench, range, stateOf } from './workbench.js';
 
 describeStrategy('scoped', { 'sends by itself': 'a scope sends at its end only' });
 
-it('Scoped sends nothing before its end, and then all in one call', async () => {
+it('the scoped strategy sends nothing before its end, and then all in one call', async () => {
   await using bench = await openWorkbench();
   const scope = createStrategy('scoped', { coordinator: bench.coordinator });
   const queued = range(1, 10).map((n) => scope.queueOutboxMessage(numbered(n)));
@@ -15,7 +15,7 @@ it('Scoped sends nothing before its end, and then all in one call', async () => 
   expect(bench.calls).toHaveLength(1);
 });
 
-it('Scopes of one coordinator that end at the same time share their calls', async () => {
+it('scopes of one coordinator that end at the same time share their calls', async () => {
   await using bench = await openWorkbench();
   const request = async (n: number) => {
     await using scope = createStrategy('scoped', { coordinator: bench.coordinator });
@@ -26,7 +26,7 @@ it('Scopes of one coordinator that end at the same time share their calls', asyn
   expect(await bench.stored()).toHaveLength(300);
 });
 
-it('A scope whose code throws still sends what it had queued: a transaction is the tool for all or nothing', async () => {
+it('a scope whose code throws still sends what it had queued', async () => {
   await using bench = await openWorkbench();
   const request = async () => {
     await using scope = createStrategy('scoped', { coordinator: bench.coordinator });

@@ -14,7 +14,7 @@ import { openSession, waitUntilBlocked } from '../support/sessions.js';
 import { numbered, openWorkbench, poison, range, stateOf, type Workbench } from './workbench.js';
 
 export function describeStrategy(name: StrategyName, skips: { 'sends by itself'?: string } = {}): void {
-  describe(`Every strategy, and so ${name}`, () => {
+  describe(`The strategy ${name}`, () => {
     let bench: Workbench;
     let errors: WhizbangError[];
     beforeEach(async () => {
@@ -32,7 +32,7 @@ export function describeStrategy(name: StrategyName, skips: { 'sends by itself'?
         ...more,
       } as CreateStrategyOptions);
 
-    it('sends all that is queued in one call, in order', async () => {
+    it('a strategy sends all that is queued in one call, in order', async () => {
       await using it = strategy();
       const queued = range(1, 50).map((n) => it.queueOutboxMessage(numbered(n)));
       await it.flush();
@@ -41,14 +41,14 @@ export function describeStrategy(name: StrategyName, skips: { 'sends by itself'?
       expect(bench.calls).toHaveLength(1);
     });
 
-    it('hands out what was just stored to the flush that asked', async () => {
+    it('a flush gets what it has just stored as work', async () => {
       await using it = strategy();
       const message = numbered(1);
       it.queueOutboxMessage(message);
       expect(await it.flush()).toMatchObject({ outbox: [{ messageId: message.messageId }], leaseLost: [] });
     });
 
-    it('asks for work also when nothing is queued', async () => {
+    it('a flush asks for work also when nothing is queued', async () => {
       await bench.coordinator.processWorkBatch({
         newOutboxMessages: [numbered(1)],
         maxOutboxItems: 0,
@@ -58,7 +58,7 @@ export function describeStrategy(name: StrategyName, skips: { 'sends by itself'?
       expect((await it.flush()).outbox).toHaveLength(1);
     });
 
-    it('hands out each item once among flushes at the same time', async () => {
+    it('flushes at the same time get each item once', async () => {
       await using it = strategy();
       it.queue({ newOutboxMessages: range(1, 10).map((n) => numbered(n)) });
       const batches = await Promise.all([it.flush(), it.flush(), it.flush()]);
@@ -67,7 +67,7 @@ export function describeStrategy(name: StrategyName, skips: { 'sends by itself'?
       expect(new Set(handedOut).size).toBe(10);
     });
 
-    it('leases nothing when nobody looks at the batch', async () => {
+    it('a strategy leases nothing when nobody takes the batch', async () => {
       const it = strategy();
       it.queueOutboxMessage(numbered(1));
       await it.dispose();
@@ -75,7 +75,7 @@ export function describeStrategy(name: StrategyName, skips: { 'sends by itself'?
       expect(await bench.leased()).toBe(0);
     });
 
-    it('carries reports, and names those whose lease was lost', async () => {
+    it('a strategy carries reports, and names those whose lease was lost', async () => {
       await using it = strategy();
       it.queue({ newOutboxMessages: [numbered(1), numbered(2)] });
       const [done, failed] = (await it.flush()).outbox;
@@ -88,7 +88,7 @@ export function describeStrategy(name: StrategyName, skips: { 'sends by itself'?
       expect(rows).toEqual([{ error: 'busy' }]);
     });
 
-    it('never splits a unit, however big it is', async () => {
+    it('a strategy never splits a unit, however big it is', async () => {
       await using it = strategy();
       it.queueOutboxMessage(numbered(0));
       const big = it.queue({ newOutboxMessages: range(1, 1500).map((n) => numbered(n)) });
@@ -97,7 +97,7 @@ export function describeStrategy(name: StrategyName, skips: { 'sends by itself'?
       expect(bench.calls.map(({ newOutboxMessages }) => newOutboxMessages?.length)).toEqual([1, 1500]);
     });
 
-    it('loses nothing by a failed flush, and keeps the order', async () => {
+    it('a failed flush loses nothing, and the next keeps the order', async () => {
       await using it = strategy();
       await bench.takeSchemaAway();
       const early = range(1, 3).map((n) => it.queueOutboxMessage(numbered(n)));
@@ -110,7 +110,7 @@ export function describeStrategy(name: StrategyName, skips: { 'sends by itself'?
       expect(await bench.stored()).toEqual(range(1, 5));
     });
 
-    it('puts what a failed call had before what was queued meanwhile', async () => {
+    it('units of a failed call are sent before those that were queued meanwhile', async () => {
       await using it = strategy();
       await bench.takeSchemaAway();
       it.queueOutboxMessage(numbered(1));
@@ -124,7 +124,7 @@ export function describeStrategy(name: StrategyName, skips: { 'sends by itself'?
       expect(await bench.stored()).toEqual([1, 2, 3]);
     });
 
-    it('refuses one bad unit and stores all others', async () => {
+    it('a strategy refuses one bad unit and stores all others', async () => {
       await using it = strategy();
       const before = it.queueOutboxMessage(numbered(1));
       const bad = it.queueOutboxMessage(poison());
@@ -135,7 +135,7 @@ export function describeStrategy(name: StrategyName, skips: { 'sends by itself'?
       expect(await bench.stored()).toEqual([1, 2]);
     });
 
-    it('tells onError of a refusal that nobody listens to', async () => {
+    it('a strategy tells onError of a refusal that nobody listens to', async () => {
       await using it = strategy();
       it.queueOutboxMessage(poison());
       await it.flush();
@@ -143,7 +143,7 @@ export function describeStrategy(name: StrategyName, skips: { 'sends by itself'?
       expect(errors).toMatchObject([{ code: 'INVALID_REQUEST' }]);
     });
 
-    it('does not tell onError of one that is listened to after the flush', async () => {
+    it('a strategy does not tell onError of a refusal that is listened to after the flush', async () => {
       await using it = strategy();
       const bad = it.queueOutboxMessage(poison());
       await it.flush();
@@ -152,7 +152,7 @@ export function describeStrategy(name: StrategyName, skips: { 'sends by itself'?
       expect(errors).toEqual([]);
     });
 
-    it('lives on when onError throws', async () => {
+    it('a strategy goes on when onError throws', async () => {
       const logged: object[] = [];
       const logger = { debug() {}, info() {}, warn() {}, error: (facts: object) => logged.push(facts) };
       const onError = () => {
@@ -166,7 +166,7 @@ export function describeStrategy(name: StrategyName, skips: { 'sends by itself'?
       expect(logged).toMatchObject([{ err: { message: 'the alarm is broken' } }]);
     });
 
-    it('lets a unit be withdrawn until a call has it', async () => {
+    it('a unit can be withdrawn until a call has it', async () => {
       await using it = strategy();
       const unwanted = it.queueOutboxMessage(numbered(1));
       expect(unwanted.withdraw()).toBe(true);
@@ -178,7 +178,7 @@ export function describeStrategy(name: StrategyName, skips: { 'sends by itself'?
       expect(await bench.stored()).toEqual([2]);
     });
 
-    it('does not let a unit be withdrawn while a call has it, but does again when that has failed', async () => {
+    it('a unit cannot be withdrawn while a call has it, and can after that call has failed', async () => {
       await using it = strategy();
       const { client, pid } = await openSession(bench.db);
       await client.query('begin; lock table wh_outbox in access exclusive mode');
@@ -195,7 +195,7 @@ export function describeStrategy(name: StrategyName, skips: { 'sends by itself'?
       expect(await bench.stored()).toEqual([]);
     });
 
-    it('withdraws what waits behind the call of another', async () => {
+    it('a unit that waits behind the call of another strategy can be withdrawn', async () => {
       const line = new CallLine({ coordinator: bench.coordinator });
       await using other = strategy({ line, coordinator: undefined } as Partial<CreateStrategyOptions>);
       await using it = strategy({ line, coordinator: undefined } as Partial<CreateStrategyOptions>);
@@ -212,7 +212,7 @@ export function describeStrategy(name: StrategyName, skips: { 'sends by itself'?
       expect(await bench.stored()).toEqual([1]);
     });
 
-    it('flushes at the end of its scope', async () => {
+    it('a strategy flushes at the end of its scope', async () => {
       {
         await using it = strategy();
         it.queueOutboxMessage(numbered(1));
@@ -221,12 +221,12 @@ export function describeStrategy(name: StrategyName, skips: { 'sends by itself'?
       expect(await bench.stored()).toEqual([1, 2]);
     });
 
-    it('makes no call when there is nothing to flush at the end', async () => {
+    it('a strategy makes no call at its end when there is nothing to flush', async () => {
       await strategy().dispose();
       expect(bench.calls).toEqual([]);
     });
 
-    it('fails with DISPOSED after its end, and can be disposed again', async () => {
+    it('a strategy fails with DISPOSED after its end, and can be disposed again', async () => {
       const it = strategy();
       await Promise.all([it.dispose(), it.dispose()]);
       await it.dispose();
@@ -236,7 +236,7 @@ export function describeStrategy(name: StrategyName, skips: { 'sends by itself'?
       await expect(it.flush()).rejects.toEqual(disposed);
     });
 
-    it('rejects its disposal when the last flush fails, and all that waited with the reason', async () => {
+    it('disposing rejects when the last flush fails, and so does all that waited', async () => {
       const it = strategy();
       await bench.takeSchemaAway();
       const queued = range(1, 3).map((n) => it.queueOutboxMessage(numbered(n)));
@@ -249,7 +249,7 @@ export function describeStrategy(name: StrategyName, skips: { 'sends by itself'?
       expect(await bench.stored()).toEqual([]);
     });
 
-    it('waits at its end for the call in flight, and sends what came after it', async () => {
+    it('disposing waits for the call in flight, and sends what came after it', async () => {
       const it = strategy();
       const { client, pid } = await openSession(bench.db);
       await client.query('begin; lock table wh_outbox in access exclusive mode');
@@ -264,7 +264,7 @@ export function describeStrategy(name: StrategyName, skips: { 'sends by itself'?
       expect(await bench.stored()).toEqual([1, 2]);
     });
 
-    it('takes the same object twice as two units', async () => {
+    it('a strategy takes the same object twice as two units', async () => {
       await using it = strategy();
       const unit: WorkUnit = { newOutboxMessages: [numbered(1)] };
       const twice = [it.queue(unit), it.queue(unit)];
@@ -273,7 +273,7 @@ export function describeStrategy(name: StrategyName, skips: { 'sends by itself'?
       expect(await bench.stored()).toEqual([1]); // the database ignores an id that it has
     });
 
-    it('refuses a unit with a part that does not exist, or is no list', async () => {
+    it('a strategy refuses a unit with a part that does not exist, or that is not a list', async () => {
       await using it = strategy();
       const queue = (unit: object) => () => it.queue(unit as WorkUnit);
       expect(queue({ newOutboxMessage: [] })).toThrow(
@@ -285,18 +285,18 @@ export function describeStrategy(name: StrategyName, skips: { 'sends by itself'?
     });
 
     describe.skipIf(skips['sends by itself'] !== undefined)(
-      `when nobody waits for its flush${skips['sends by itself'] ? ` (skipped: ${skips['sends by itself']})` : ''}`,
+      `The strategy ${name}, when nobody flushes${skips['sends by itself'] ? ` (skipped: ${skips['sends by itself']})` : ''}`,
       () => {
         const short = { intervalMs: 5 };
 
-        it('sends by itself', async () => {
+        it('a strategy sends by itself when nobody flushes', async () => {
           await using it = strategy(short);
           await it.queueOutboxMessage(numbered(1)).carried;
           expect(await bench.stored()).toEqual([1]);
           expect(await bench.leased()).toBe(0);
         });
 
-        it('tells onError of each failure, tries again, and keeps the order', async () => {
+        it('a strategy that sends by itself tells onError of each failure, tries again, and keeps the order', async () => {
           let told = () => {};
           const failedTwice = new Promise<void>((resolve) => {
             told = resolve;
@@ -314,7 +314,7 @@ export function describeStrategy(name: StrategyName, skips: { 'sends by itself'?
           expect(errors[0]).toMatchObject({ code: 'NOT_MIGRATED' });
         });
 
-        it('is as quick as ever after a failure that has passed', async () => {
+        it('a strategy still sends by itself after a failure that has passed', async () => {
           await using it = strategy(short);
           await bench.takeSchemaAway();
           it.queueOutboxMessage(numbered(1));

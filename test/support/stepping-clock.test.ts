@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { clockCanBeStepped, orWhyNot, startSteppingServer } from './stepping-clock.js';
 
 describe.skipIf(!clockCanBeStepped)(`A PostgreSQL whose clock is stepped${orWhyNot}`, () => {
-  it('goes on: timeouts, checkpoints and vacuums work, wherever its clock stands', async () => {
+  it('PostgreSQL goes on when its clock is stepped: timeouts, checkpoints and vacuums work', async () => {
     await using server = await startSteppingServer();
     const client = new pg.Client({ connectionString: server.connectionString });
     await client.connect();

@@ -12,22 +12,22 @@ const exists = async (on: TestDatabase, table: string): Promise<boolean> =>
   (await on.pool.query('select to_regclass($1) is not null as yes', [table])).rows[0].yes;
 
 describe('a test database', () => {
-  it('has the current schema', async () => {
+  it('a test database has the current schema', async () => {
     expect(await exists(database, 'wh_outbox')).toBe(true);
   });
 
-  it('is empty when asked for', async () => {
+  it('a test database is empty when asked for', async () => {
     await using empty = await createTestDatabase({ template: 'empty' });
     expect(await exists(empty, 'wh_outbox')).toBe(false);
   });
 
-  it('shares nothing with another one', async () => {
+  it('a test database shares nothing with another one', async () => {
     await using other = await createTestDatabase();
     await database.pool.query('create table only_here ()');
     expect(await exists(other, 'only_here')).toBe(false);
   });
 
-  it('is gone after drop, whoever is still connected', async () => {
+  it('a test database is gone after drop, whoever is still connected', async () => {
     const doomed = await createTestDatabase();
     await doomed.connect();
     const borrowed = await doomed.pool.connect();
@@ -42,7 +42,7 @@ describe('a test database', () => {
 });
 
 describe('waiting for a blocked session', () => {
-  it('returns who blocks it', async () => {
+  it('waitUntilBlocked returns who blocks the session', async () => {
     const [holder, waiter] = [await openSession(database), await openSession(database)];
     await holder.client.query('select pg_advisory_lock(1)');
     const waiting = waiter.client.query('select pg_advisory_lock(1)');
@@ -51,7 +51,7 @@ describe('waiting for a blocked session', () => {
     await waiting;
   });
 
-  it('fails with what the session is doing when nobody blocks it', async () => {
+  it('waitUntilBlocked fails with what the session is doing when nobody blocks it', async () => {
     const { pid } = await openSession(database);
     await expect(waitUntilBlocked(database, pid, 50)).rejects.toThrow(
       /not blocked within 50 ms.*"state":"idle"/,

@@ -5,13 +5,13 @@ import { unitTests } from './unit-tests.js';
 const found = unitTests(fileURLToPath(new URL('../../', import.meta.url)));
 
 describe('The tests that need no PostgreSQL', () => {
-  it('are those from which no import leads to one', () => {
+  it('a test from which no import leads to a database is a unit test', () => {
     expect(found).toContain('test/options.test.ts');
     expect(found).toContain('test/work/ordered-stream-processor.test.ts');
     expect(found).toContain('test/support/unit-tests.test.ts');
   });
 
-  it('are none of those that ask for a database, directly, through a fixture or by a server of their own', () => {
+  it('a test that asks for a database, directly or through what it imports, is not a unit test', () => {
     expect(found).not.toContain('test/testing/database.test.ts');
     expect(found).not.toContain('test/sql/retries.test.ts');
     expect(found).not.toContain('test/runtime/handling.test.ts');

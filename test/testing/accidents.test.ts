@@ -14,7 +14,7 @@ function stepLogger() {
 }
 
 describe('deliver and redeliver', () => {
-  it('bring a message as if from another service: it is handled and was not sent from here', async () => {
+  it('deliver brings a message as if from another service, and it does not count as sent', async () => {
     const seen: string[] = [];
     const onShip = receptor(ShipOrder, (_, { envelope }) => void seen.push(envelope.hops[0]?.service ?? ''));
     await using kit = await startShop({ receptors: [onShip] });
@@ -24,7 +24,7 @@ describe('deliver and redeliver', () => {
     expect(kit.sent()).toEqual([]);
   });
 
-  it('refuse what would never arrive', async () => {
+  it('deliver and redeliver refuse what would never arrive', async () => {
     await using kit = await startShop();
     await expect(kit.deliver(placed('a'))).rejects.toMatchObject({ code: 'NO_RECEPTOR' });
     await expect(kit.redeliver('01999999-0000-7000-8000-000000000000')).rejects.toThrow(
@@ -33,7 +33,7 @@ describe('deliver and redeliver', () => {
   });
 
   it.each(['delivered', 'published'])(
-    'bring a message that was %s twice: it is handled once',
+    'redeliver brings a message that was %s a second time, and it is handled once',
     async (how) => {
       const { onPlaced, runs } = countingReceptor();
       await using kit = await startShop({ receptors: [onPlaced] });
@@ -51,7 +51,7 @@ describe('deliver and redeliver', () => {
 });
 
 describe('crashDuring', () => {
-  it('loses the first run: another instance handles the message, and its effect is there once', async () => {
+  it('crashDuring loses the first run, and another instance handles the message with one effect', async () => {
     const { onPlaced, runs } = countingReceptor();
     await using kit = await startShop({ receptors: [onPlaced] });
     const id = await kit.crashDuring(OrderPlaced, () => kit.publish(placed('a')));
@@ -65,7 +65,7 @@ describe('crashDuring', () => {
     expect(rows).toEqual([]);
   });
 
-  it('repeats the effect of a receptor without a transaction', async () => {
+  it('crashDuring repeats the effect of a receptor without a transaction', async () => {
     const effects: number[] = [];
     const onPlaced = receptor(
       OrderPlaced,
@@ -78,7 +78,7 @@ describe('crashDuring', () => {
     expect(effects).toEqual([1, 1]);
   });
 
-  it('keeps what an earlier receptor of the same message has committed', async () => {
+  it('crashDuring keeps what an earlier receptor of the same message has committed', async () => {
     const { onPlaced, runs } = countingReceptor();
     const mails: string[] = [];
     const mail = receptor(OrderPlaced, { name: 'mail' }, ({ orderId }) => void mails.push(orderId));
@@ -89,7 +89,7 @@ describe('crashDuring', () => {
     expect(await effectsIn(kit.pool)).toEqual(['a']);
   });
 
-  it('keeps the order of the stream', async () => {
+  it('crashDuring keeps the order of the stream', async () => {
     const totals: number[] = [];
     const onPlaced = receptor(OrderPlaced, ({ total }) => void totals.push(total));
     await using kit = await startShop({ receptors: [onPlaced] });
@@ -100,7 +100,7 @@ describe('crashDuring', () => {
     expect(totals).toEqual([1, 1, 2, 3]);
   });
 
-  it('can happen again and again', async () => {
+  it('crashDuring can be used again and again', async () => {
     const { onPlaced, runs } = countingReceptor();
     await using kit = await startShop({ receptors: [onPlaced] });
     for (const orderId of ['a', 'b', 'c']) {
@@ -111,7 +111,7 @@ describe('crashDuring', () => {
     expect(runs).toEqual(['a', 'a', 'b', 'b', 'c', 'c']);
   });
 
-  it('rolls back the transaction of a library, too', async () => {
+  it('crashDuring rolls back the transaction of a library, too', async () => {
     const { onPlaced } = countingReceptor();
     const ends: string[] = [];
     await using kit = await startShop({
@@ -139,7 +139,7 @@ describe('crashDuring', () => {
     expect(await effectsIn(kit.pool)).toEqual(['a']);
   });
 
-  it('fails when nothing that it could interrupt is handled', async () => {
+  it('crashDuring fails when nothing that it could interrupt is handled', async () => {
     await using kit = await startShop();
     await expect(kit.crashDuring(OrderPlaced, async () => {}, { seconds: 0.1 })).rejects.toThrow(
       'No receptor of OrderPlaced has returned within 0.1 s.',
@@ -148,7 +148,7 @@ describe('crashDuring', () => {
 });
 
 describe('stallDuring', () => {
-  it('rolls the zombie back: two have run, one has had an effect', async () => {
+  it('stallDuring rolls back the stalled run: two runs have one effect', async () => {
     const { onPlaced, runs } = countingReceptor();
     const { steps, logger } = stepLogger();
     await using kit = await startShop({ receptors: [onPlaced], logger });
@@ -162,7 +162,7 @@ describe('stallDuring', () => {
     expect(steps).toEqual(['starting', 'begun', ...second, 'handled']);
   });
 
-  it('works also when the second run waits for a row that the zombie has written', async () => {
+  it('stallDuring works when the second run waits for a row that the stalled one has written', async () => {
     const runs: string[] = [];
     const onPlaced = receptor(OrderPlaced, async ({ orderId }, { tx }) => {
       runs.push(orderId);
@@ -176,7 +176,7 @@ describe('stallDuring', () => {
     expect(await effectsIn(kit.pool)).toEqual(['a']);
   });
 
-  it('shows what a receptor without a transaction does: its effect is there twice', async () => {
+  it('stallDuring doubles the effect of a receptor without a transaction', async () => {
     const effects: string[] = [];
     const onPlaced = receptor(
       OrderPlaced,
@@ -189,7 +189,7 @@ describe('stallDuring', () => {
     expect(effects).toEqual(['a', 'a']);
   });
 
-  it('leaves one instance that goes on', async () => {
+  it('stallDuring leaves one instance that goes on', async () => {
     const { onPlaced } = countingReceptor();
     await using kit = await startShop({ receptors: [onPlaced] });
     await kit.stallDuring(OrderPlaced, () => kit.publish(placed('a')));

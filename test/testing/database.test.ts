@@ -22,7 +22,7 @@ async function kitDatabases(prefix: string): Promise<string[]> {
 const databaseOf = (url: string) => new URL(url).pathname.slice(1);
 
 describe('The database of a kit', () => {
-  it('is prepared once, and each kit gets a copy', async () => {
+  it('the database of a kit is prepared once, and each kit gets a copy', async () => {
     let prepared = 0;
     const prepare: typeof prepareEffects = async (db) => {
       prepared++;
@@ -36,7 +36,7 @@ describe('The database of a kit', () => {
     expect(prepared).toBe(1);
   });
 
-  it('is on the embedded PostgreSQL unless a server is given, and kits share that', async () => {
+  it('the database of a kit is on one shared embedded PostgreSQL unless a server is given', async () => {
     const { onPlaced } = countingReceptor();
     const options = { service: 'shop', receptors: [onPlaced], prepare: prepareEffects };
     await using one = await startTestKit(options);
@@ -49,7 +49,7 @@ describe('The database of a kit', () => {
     expect(await effectsIn(other.pool)).toEqual([]);
   });
 
-  it('has the tables in the schema that is given', async () => {
+  it('a kit with a schema handles messages and crashes in it', async () => {
     const { onPlaced, runs } = countingReceptor();
     await using kit = await startShop({ receptors: [onPlaced], schema: 'messaging' });
     await kit.crashDuring(OrderPlaced, () => kit.publish(OrderPlaced({ orderId: 'a' })));
@@ -58,7 +58,7 @@ describe('The database of a kit', () => {
     expect(await kit.deadLetters()).toEqual([]);
   });
 
-  it('is dropped with the kit, and also when the kit cannot start', async () => {
+  it('the database of a kit is dropped with the kit, and when the kit cannot start', async () => {
     const kit = await startShop();
     const name = databaseOf(kit.connectionString);
     const prefix = name.replace(/\d+$/, '');
@@ -71,7 +71,7 @@ describe('The database of a kit', () => {
     expect(await kitDatabases(prefix)).not.toContain(name);
   });
 
-  it('is dropped by a later test process when its own was killed', async () => {
+  it('the database of a kit whose process was killed is dropped by a later test process', async () => {
     const program = fileURLToPath(new URL('killed-program.ts', import.meta.url));
     const child = fork(program, [connectionString], { execArgv: ['--import', import.meta.resolve('tsx')] });
     const [url] = (await once(child, 'message')) as [string];

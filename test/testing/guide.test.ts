@@ -25,13 +25,13 @@ describe('The examples of the guide to testing', () => {
   });
   afterAll(() => rm(folder, { recursive: true }));
 
-  it('have a name each', () => {
+  it('every example of the guide to testing has a file name', () => {
     expect(files.map(({ name }) => name)).not.toContain('');
     expect(tests.length).toBeGreaterThan(3);
   });
 
   it.each(tests.map(({ name }) => name))(
-    '%s passes under node:test, whose process ends by itself',
+    'the example %s passes under node:test, whose process ends by itself',
     async (name) => {
       const args = ['--import', import.meta.resolve('tsx'), '--test', '--test-reporter=tap', name];
       const { stdout } = await promisify(execFile)(process.execPath, args, {

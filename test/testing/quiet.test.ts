@@ -9,7 +9,7 @@ async function heldIn(kit: Awaited<ReturnType<typeof startShop>>, table: string)
 }
 
 describe('quiet', () => {
-  it('waits for everything that a message sets off, however long the chain', async () => {
+  it('quiet waits for everything that a message sets off, however long the chain', async () => {
     const handled: number[] = [];
     const next = receptor(OrderPlaced, ({ orderId, total }) => {
       handled.push(total);
@@ -21,7 +21,7 @@ describe('quiet', () => {
     expect(handled).toEqual(Array.from({ length: 20 }, (_, i) => i + 1));
   });
 
-  it('names the message whose receptor does not return, and the one behind it', async () => {
+  it('quiet names the message whose receptor does not return, and the one behind it', async () => {
     let goOn: (() => void) | undefined;
     const stuck = receptor(OrderPlaced, ({ total }) =>
       total === 1 ? new Promise<void>((resolve) => (goOn = resolve)) : undefined,
@@ -43,7 +43,7 @@ describe('quiet', () => {
     await kit.quiet();
   });
 
-  it('names what the transport has not taken', async () => {
+  it('quiet names what the transport has not taken', async () => {
     await using kit = await startShop();
     kit.transport.goAway();
     const id = await kit.send(ShipOrder({ orderId: 'a' }));
@@ -57,7 +57,7 @@ describe('quiet', () => {
     kit.expectSent(ShipOrder);
   });
 
-  it('names a message that fails again and again, with its error', async () => {
+  it('quiet names a message that fails again and again, with its error', async () => {
     const fails = receptor(OrderPlaced, { retry: { attempts: 1_000_000 } }, () => {
       throw new Error('no card');
     });
@@ -73,7 +73,7 @@ describe('quiet', () => {
     await expect(kit.quiet({ seconds: 0.1 })).rejects.toThrow(complaint);
   });
 
-  it('tries what failed again at once, without the delays of its policy', async () => {
+  it('quiet retries failed messages at once, without the delays of their policy', async () => {
     const attempts: number[] = [];
     const third = receptor(OrderPlaced, { retry: { firstDelaySeconds: 60 } }, (_, { attempt }) => {
       attempts.push(attempt);
@@ -90,7 +90,7 @@ describe('quiet', () => {
     expect(await kit.deadLetters()).toEqual([]);
   });
 
-  it('comes also after a message was given up, which is a dead letter then', async () => {
+  it('quiet resolves after a message was given up, which is a dead letter then', async () => {
     const never = receptor(OrderPlaced, { retry: { attempts: 2, firstDelaySeconds: 60 } }, () => {
       throw new Error('never');
     });
@@ -110,7 +110,7 @@ describe('quiet', () => {
     ]);
   });
 
-  it('does not wait for what is sent with a delay, until that is made due', async () => {
+  it('quiet does not wait for what is sent with a delay, until that is made due', async () => {
     const { onPlaced, runs } = countingReceptor();
     await using kit = await startShop({ receptors: [onPlaced] });
     await kit.publish(OrderPlaced({ orderId: 'a' }), { delaySeconds: 3600 });

@@ -4,7 +4,7 @@ import { runReceptor } from '../../src/testing/index.js';
 import { countingReceptor, OrderPaid, OrderPlaced, ShipOrder } from './shop.js';
 
 describe('runReceptor', () => {
-  it('gives what the handler sent, returned and did to its transaction', async () => {
+  it('runReceptor gives what the handler sent, returned and did to its transaction', async () => {
     const { onPlaced } = countingReceptor();
     const queries: unknown[] = [];
     const tx = {
@@ -21,7 +21,7 @@ describe('runReceptor', () => {
     expect(() => run.expectSent(ShipOrder)).toThrow('ShipOrder was not sent');
   });
 
-  it('checks the message as if it had arrived, and gives the handler what the schema makes of it', async () => {
+  it('runReceptor checks the message as if it had arrived, and gives the handler the output of the schema', async () => {
     const seen: unknown[] = [];
     const onPlaced = receptor(OrderPlaced, (order) => void seen.push(order));
     await runReceptor(onPlaced, OrderPlaced({ orderId: 'a' }));
@@ -34,14 +34,14 @@ describe('runReceptor', () => {
     });
   });
 
-  it('throws what the handler throws', async () => {
+  it('runReceptor throws what the handler throws', async () => {
     const fails = receptor(OrderPlaced, () => {
       throw new Error('no card');
     });
     await expect(runReceptor(fails, OrderPlaced({ orderId: 'a' }))).rejects.toThrow('no card');
   });
 
-  it('says so when a handler uses a transaction that it was not given', async () => {
+  it('runReceptor reports a handler that uses a transaction that it was not given', async () => {
     const { onPlaced } = countingReceptor();
     await expect(runReceptor(onPlaced, OrderPlaced({ orderId: 'a' }))).rejects.toMatchObject({
       code: 'UNKNOWN_TRANSACTION',
@@ -49,7 +49,7 @@ describe('runReceptor', () => {
     });
   });
 
-  it('answers for the receptors that the handler invokes, or says that it cannot', async () => {
+  it('runReceptor answers for the receptors that the handler invokes, or reports that it cannot', async () => {
     const onPlaced = receptor(OrderPlaced, async (order, ctx) => {
       await ctx.invoke(ShipOrder(order));
       return ShipOrder(order);
@@ -66,7 +66,7 @@ describe('runReceptor', () => {
     });
   });
 
-  it('passes on the attempt, the scope and the conversation', async () => {
+  it('runReceptor passes on the attempt, the scope and the conversation', async () => {
     const onPlaced = receptor(OrderPlaced, (order, ctx) =>
       ctx.attempt === 3 && ctx.envelope.scope === 'tenant' ? ctx.send(ShipOrder(order)) : undefined,
     );

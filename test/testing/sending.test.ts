@@ -4,7 +4,7 @@ import { receptor } from '../../src/index.js';
 import { countingReceptor, effectsIn, OrderPaid, OrderPlaced, ShipOrder, startShop } from './shop.js';
 
 describe('A kit', () => {
-  it('runs receptors on a database of its own and knows what they sent', async () => {
+  it('a kit runs receptors on a database of its own and knows what they sent', async () => {
     const { onPlaced, runs } = countingReceptor();
     await using kit = await startShop({ receptors: [onPlaced] });
     const messageId = await kit.publish(OrderPlaced({ orderId: 'a' }));
@@ -17,7 +17,7 @@ describe('A kit', () => {
     ]);
   });
 
-  it('shares nothing with another kit', async () => {
+  it('a kit shares nothing with another kit', async () => {
     const { onPlaced, runs } = countingReceptor();
     await using one = await startShop({ receptors: [onPlaced] });
     await using other = await startShop({ receptors: [onPlaced] });
@@ -28,7 +28,7 @@ describe('A kit', () => {
     expect(other.sent()).toEqual([]);
   });
 
-  it('gives what was sent in order, each message once, with the type of its payload', async () => {
+  it('a kit gives what was sent in order, each message once, with the type of its payload', async () => {
     await using kit = await startShop();
     for (const orderId of ['a', 'b', 'c']) await kit.send(ShipOrder({ orderId }));
     await kit.quiet();
@@ -38,7 +38,7 @@ describe('A kit', () => {
     expect(kit.sent(ShipOrder)[0]).toMatchObject({ kind: 'command', address: 'warehouse' });
   });
 
-  it('has nothing of what was sent in a transaction that was rolled back', async () => {
+  it('a kit has nothing of what was sent in a transaction that was rolled back', async () => {
     await using kit = await startShop();
     const client = await kit.pool.connect();
     await client.query('begin');
@@ -49,7 +49,7 @@ describe('A kit', () => {
     expect(kit.sent()).toEqual([]);
   });
 
-  it('carries messages between kits that share a transport, and they are quiet together', async () => {
+  it('kits that share a transport exchange messages, and are quiet together', async () => {
     const { onPlaced } = countingReceptor();
     const shipped: string[] = [];
     const onShip = receptor(ShipOrder, ({ orderId }) => void shipped.push(orderId));
@@ -68,7 +68,7 @@ describe('A kit', () => {
 });
 
 describe('expectSent', () => {
-  it('gives the first message that has the expected parts', async () => {
+  it('expectSent gives the first message that has the expected parts', async () => {
     await using kit = await startShop();
     for (const orderId of ['a', 'b']) {
       await kit.publish(OrderPaid({ orderId, card: { brand: 'visa', digits: orderId } }));
@@ -82,7 +82,7 @@ describe('expectSent', () => {
     expect(kit.expectSent(OrderPaid)).toBe(kit.sent()[0]);
   });
 
-  it('fails with what was sent instead', async () => {
+  it('expectSent fails with what was sent instead', async () => {
     await using kit = await startShop();
     expect(() => kit.expectSent(ShipOrder)).toThrow('ShipOrder was not sent. Nothing was sent.');
     await kit.publish(OrderPlaced({ orderId: 'a', total: 3 }));
@@ -102,7 +102,7 @@ describe('expectSent', () => {
     );
   });
 
-  it('is refused by the compiler for parts that the message does not have', async () => {
+  it('expectSent with parts that the message does not have does not compile', async () => {
     await using kit = await startShop();
     // @ts-expect-error there is no such field
     expect(() => kit.expectSent(ShipOrder, { orderID: 'a' })).toThrow(AssertionError);

@@ -5,7 +5,7 @@ import { asQueryable } from '../../src/transactions/index.js';
 import { createTestDatabase } from '../support/database.js';
 import { message, refusalOf, send } from './sending.js';
 
-describe('What is no transaction', () => {
+describe('Values that are not a transaction', () => {
   class Basket {
     password = 'hunter2';
     items = [];
@@ -19,19 +19,22 @@ describe('What is no transaction', () => {
     ['a function', function begin() {}, 'the function begin, which'],
     ['an object without a class', Object.create(null), 'class null, which'],
     ['something else', new Basket(), 'class Basket with the keys password, items, which'],
-  ])('is refused by its kind and its keys, never by a value: %s', (_, tx, words) => {
-    const refusal = refusalOf(tx);
-    expect(refusal).toMatchObject({ code: 'UNKNOWN_TRANSACTION', retryable: false });
-    expect(refusal.message).toContain(words);
-    expect(inspect(refusal, { depth: 5 })).not.toContain('hunter2');
-  });
+  ])(
+    'a value that is not a transaction is refused by its kind and keys, without values: %s',
+    (_, tx, words) => {
+      const refusal = refusalOf(tx);
+      expect(refusal).toMatchObject({ code: 'UNKNOWN_TRANSACTION', retryable: false });
+      expect(refusal.message).toContain(words);
+      expect(inspect(refusal, { depth: 5 })).not.toContain('hunter2');
+    },
+  );
 
-  it('is named with a dozen keys at most', () => {
+  it('the refusal of an object names a dozen keys at most', () => {
     const many = Object.fromEntries(Array.from({ length: 40 }, (_, i) => [`key${i}`, i]));
     expect(refusalOf(many).message).toMatch(/key11, …, which/);
   });
 
-  it('is refused although it has a query, when it could use another connection each time', () => {
+  it('an object with a query that could use several connections is refused as a pool', () => {
     const query = async () => ({ rows: [] });
     for (const sign of [{ totalCount: 0 }, { $pool: {} }, { begin: () => {} }, { transaction: () => {} }]) {
       expect(refusalOf({ query, ...sign }).message).toMatch(/tx is a pool/);
@@ -40,7 +43,7 @@ describe('What is no transaction', () => {
 });
 
 describe('Anything with query(text, values)', () => {
-  it('is taken, and its rows may come bare or in a result', async () => {
+  it('an object with query(text, values) is accepted, with rows bare or in a result', async () => {
     const calls: unknown[] = [];
     const record = <T>(answer: T) => ({
       async query(text: string, values?: unknown[]) {
@@ -60,7 +63,7 @@ describe('Anything with query(text, values)', () => {
 });
 
 describe('A client of pg', () => {
-  it('whose begin is still on its way is in a transaction', async () => {
+  it('a client of pg whose begin is still on its way is in a transaction', async () => {
     await using db = await createTestDatabase();
     const client = await db.connect();
     const begun = client.query('begin');
@@ -69,7 +72,7 @@ describe('A client of pg', () => {
     expect((await db.pool.query('select from wh_outbox')).rowCount).toBe(0);
   });
 
-  it('that is not connected yet is not taken for idle', () => {
+  it('a client of pg that is not connected yet is accepted', () => {
     expect(() => asQueryable(new pg.Client())).not.toThrow();
   });
 });

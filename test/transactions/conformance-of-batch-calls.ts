@@ -10,8 +10,8 @@ const noRoom = { maxOutboxItems: 0, maxInboxItems: 0, maxPerspectiveItems: 0 };
 const done = ({ messageId }: { messageId: string }) => ({ messageId, status: Status.EventStored });
 
 export function describeBatchCalls(world: World): void {
-  describe('a call of process_work_batch', () => {
-    it('completes and sends with the commit', async () => {
+  describe('process_work_batch', () => {
+    it('a call in the transaction of a library completes and sends with the commit', async () => {
       const [me, received, sent] = [
         world.coordinator(),
         inboxMessage(),
@@ -28,7 +28,7 @@ export function describeBatchCalls(world: World): void {
       expect(await world.outbox()).toEqual([{ message_id: sent.messageId, event_data: trouble }]);
     });
 
-    it('does nothing when the transaction rolls back', async () => {
+    it('a call in the transaction of a library does nothing when that rolls back', async () => {
       const [me, received] = [world.coordinator(), inboxMessage()];
       await me.processWorkBatch({ newInboxMessages: [received] });
       const failed = world.library.transaction(async (tx) => {
@@ -44,7 +44,7 @@ export function describeBatchCalls(world: World): void {
       expect([await world.countOf('wh_inbox'), await world.outboxIds()]).toEqual([1, []]);
     });
 
-    it('hands out work that decodes', async () => {
+    it('a call in the transaction of a library hands out work that decodes', async () => {
       const received = inboxMessage({ streamId: randomUUID(), eventData: trouble });
       const batch = await world.library.transaction((tx) =>
         world.coordinator().processWorkBatch({ newInboxMessages: [received] }, asQueryable(tx)),
@@ -61,7 +61,7 @@ export function describeBatchCalls(world: World): void {
       ]);
     });
 
-    it('reports a lost lease', async () => {
+    it('a call in the transaction of a library reports a lost lease', async () => {
       const received = inboxMessage();
       await world.coordinator().processWorkBatch({ newInboxMessages: [received] });
       const { leaseLost } = await world.library.transaction((tx) =>
@@ -72,7 +72,7 @@ export function describeBatchCalls(world: World): void {
       expect(leaseLost).toEqual([{ source: 'inbox', messageId: received.messageId }]);
     });
 
-    it('that is refused names the field', async () => {
+    it('a call that is refused in the transaction of a library names the field', async () => {
       const failed = world.library.transaction((tx) =>
         world
           .coordinator()
@@ -84,7 +84,7 @@ export function describeBatchCalls(world: World): void {
       });
     });
 
-    it('that expects another version is refused with the one that holds', async () => {
+    it('a call that expects another version in the transaction of a library is refused with the actual one', async () => {
       const streamId = randomUUID();
       const event = outboxMessage({ streamId, isEvent: true, expectedVersion: 5 });
       const failed = world.library.transaction((tx) =>

@@ -5,7 +5,7 @@ import type { Subject } from './subject.js';
 import type { World } from './world.js';
 
 export function describeRefusals(subject: Subject, world: World): void {
-  it('what is not the transaction is refused, with what to pass', () => {
+  it('an object of a library that is not its transaction is refused, with what to pass', () => {
     const wrong = Object.entries(world.library.notTransactions);
     expect(wrong).not.toEqual([]);
     for (const [what, tx] of wrong) {
@@ -17,7 +17,7 @@ export function describeRefusals(subject: Subject, world: World): void {
   });
 
   const itSeesItsEnd = subject.seesItsEnd === false ? undefined : it;
-  itSeesItsEnd?.('what is sent after the end is refused', async () => {
+  itSeesItsEnd?.('a statement after the end of the transaction is refused', async () => {
     const ended = await world.library.transaction(async (tx) => asQueryable(tx));
     const late = ended.query("insert into orders values (gen_random_uuid(), 'late') returning id::text");
     await expect(late).rejects.toMatchObject({ code: 'UNKNOWN_TRANSACTION' });

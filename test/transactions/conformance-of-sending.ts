@@ -7,7 +7,7 @@ import type { Subject } from './subject.js';
 import type { World } from './world.js';
 
 export function describeSending(subject: Subject, world: World): void {
-  it('what is sent is handed out after the commit, and not before', async () => {
+  it('a message sent in the transaction of a library is handed out after the commit, and not before', async () => {
     const [me, sent] = [world.coordinator(), message()];
     const handedOutBefore = await world.library.transaction(async (tx) => {
       await send(tx, sent);
@@ -30,7 +30,7 @@ export function describeSending(subject: Subject, world: World): void {
     expect([await world.countOf('orders'), await world.outboxIds()]).toEqual([1, [sent.message_id]]);
   });
 
-  it('nothing is sent when the user throws after it', async () => {
+  it('nothing is sent when the user throws after sending', async () => {
     const late = new Error('changed my mind');
     const failed = world.library.transaction(async (tx, own) => {
       await own.insertOrder(randomUUID());
@@ -49,7 +49,7 @@ export function describeSending(subject: Subject, world: World): void {
     expect(await world.outboxIds()).toEqual(batches.flat().map(({ message_id }) => message_id));
   });
 
-  it('an error of the statement surfaces with its SQLSTATE, and the transaction rolls back', async () => {
+  it('an error of the insert surfaces with its SQLSTATE, and the transaction rolls back', async () => {
     const failed = world.library.transaction(async (tx, own) => {
       await own.insertOrder(randomUUID());
       await send(tx, { ...message(), message_id: 'no uuid' });
@@ -60,7 +60,7 @@ export function describeSending(subject: Subject, world: World): void {
   });
 
   const itNested = subject.nested === false ? undefined : it;
-  itNested?.('what was sent in a nested transaction goes with it', async () => {
+  itNested?.('messages sent in a nested transaction are rolled back or committed with it', async () => {
     const [kept, dropped, after] = [message(), message(), message()];
     await world.library.transaction(async (tx, { nested }) => {
       await send(tx, kept);
@@ -74,7 +74,7 @@ export function describeSending(subject: Subject, world: World): void {
     expect(await world.outboxIds()).toEqual([kept.message_id, after.message_id]);
   });
 
-  it('transactions at the same time do not mix', async () => {
+  it('transactions of a library at the same time do not mix', async () => {
     const all = Array.from({ length: 12 }, (_, i) => ({
       commits: i % 3 !== 0,
       messages: [message(), message()],
@@ -95,7 +95,7 @@ export function describeSending(subject: Subject, world: World): void {
     expect(await world.countOf('orders')).toBe(committed.length);
   });
 
-  it('a plain send works at the level serializable', async () => {
+  it('sending works at the isolation level serializable', async () => {
     const sent = message();
     const level = await world.library.transaction(
       async (tx) => {
@@ -108,7 +108,7 @@ export function describeSending(subject: Subject, world: World): void {
     expect(await world.outboxIds()).toEqual([sent.message_id]);
   });
 
-  it('no statement stays prepared under a name, which pgbouncer could not follow', async () => {
+  it('sending leaves no prepared statement, which pgbouncer could not follow', async () => {
     const { rows } = await world.library.transaction(async (tx) => {
       await send(tx, message());
       await send(tx, message());
@@ -119,7 +119,7 @@ export function describeSending(subject: Subject, world: World): void {
     expect(rows).toEqual([]);
   });
 
-  it('what looks like a placeholder, an escape or a quote arrives byte for byte', async () => {
+  it('text that looks like a placeholder, an escape or a quote arrives byte for byte', async () => {
     const sent = message({ event_data: trouble });
     const { rows } = await world.library.transaction(async (tx) => {
       await send(tx, sent);

@@ -28,7 +28,7 @@ async function run(program: string, name: string, connectionString: string): Pro
 }
 
 describe('The guide to your own transaction', () => {
-  it('has a program for each library', () => {
+  it('the guide to your own transaction has a program for each library', () => {
     expect(libraries.map(({ heading }) => heading)).toEqual([
       'pg',
       'postgres.js',
@@ -42,11 +42,14 @@ describe('The guide to your own transaction', () => {
     ]);
   });
 
-  it.each(libraries)('shows a program for $heading that runs', async ({ heading, code }) => {
-    await using db = await createTestDatabase();
-    await db.pool.query('create table orders (id text primary key)');
-    await run(`${start?.code}\n${code}`, heading, db.connectionString);
-    const { rows } = await db.pool.query('select o.id, m.event_type from orders o, wh_outbox m');
-    expect(rows).toEqual([{ id: 'order-1', event_type: 'OrderPlaced' }]);
-  });
+  it.each(libraries)(
+    'the guide to your own transaction has a program for $heading that runs',
+    async ({ heading, code }) => {
+      await using db = await createTestDatabase();
+      await db.pool.query('create table orders (id text primary key)');
+      await run(`${start?.code}\n${code}`, heading, db.connectionString);
+      const { rows } = await db.pool.query('select o.id, m.event_type from orders o, wh_outbox m');
+      expect(rows).toEqual([{ id: 'order-1', event_type: 'OrderPlaced' }]);
+    },
+  );
 });

@@ -2,27 +2,30 @@ import { expect, it } from 'vitest';
 import { OrderPlaced, service } from '../runtime/service.js';
 import { createTestDatabase } from '../support/database.js';
 
-it.each(['rollback', 'commit'])('stores nothing when nobody awaited it and a %s came before', async (end) => {
-  await using db = await createTestDatabase();
-  await using shop = service(db);
-  const client = await db.connect();
-  try {
-    await client.query('begin');
-    const sending = shop.publish(OrderPlaced({ orderId: 'a' }), { tx: client });
-    const refused = expect(sending).rejects.toMatchObject({
-      code: 'UNKNOWN_TRANSACTION',
-      message: expect.stringContaining('nothing was stored'),
-      hint: expect.stringContaining('Await the sending'),
-    });
-    await client.query(end);
-    await refused;
-    expect((await db.pool.query('select 1 from wh_outbox')).rows).toEqual([]);
-  } finally {
-    await client.end();
-  }
-});
+it.each(['rollback', 'commit'])(
+  'publish that is not awaited stores nothing when a %s comes before it',
+  async (end) => {
+    await using db = await createTestDatabase();
+    await using shop = service(db);
+    const client = await db.connect();
+    try {
+      await client.query('begin');
+      const sending = shop.publish(OrderPlaced({ orderId: 'a' }), { tx: client });
+      const refused = expect(sending).rejects.toMatchObject({
+        code: 'UNKNOWN_TRANSACTION',
+        message: expect.stringContaining('nothing was stored'),
+        hint: expect.stringContaining('Await the sending'),
+      });
+      await client.query(end);
+      await refused;
+      expect((await db.pool.query('select 1 from wh_outbox')).rows).toEqual([]);
+    } finally {
+      await client.end();
+    }
+  },
+);
 
-it('stores beside other statements of the transaction that are under way', async () => {
+it('publish stores beside other statements of the transaction that are under way', async () => {
   await using db = await createTestDatabase();
   await using shop = service(db);
   const client = await db.connect();

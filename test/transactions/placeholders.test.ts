@@ -18,11 +18,11 @@ describe('The parameters of a statement', () => {
     ['none in dollar quotes', 'select $$ $1 $$, $tag$ $1 $$ $tag$, $2', [2]],
     ['none in comments', 'select $1 -- $2\n, /* $3 */ $4', [1, 4]],
     ['none within a name', 'select a$1, b_2$3 from t where x = $4', [4]],
-  ])('%s', (_, statement, parameters) => {
+  ])('the parameters of a statement are found: %s', (_, statement, parameters) => {
     expect(parametersOf(statement)).toEqual(parameters);
   });
 
-  it('leave the rest of the text as it is', () => {
+  it('a statement split at its parameters keeps the rest of its text', () => {
     const statement = `select $1::text, '$2 ?', "a$3" from t where $2 = 'x'`;
     const joined = splitAtParameters(statement).map((part) =>
       'text' in part ? part.text : `$${part.parameter}`,
@@ -31,8 +31,8 @@ describe('The parameters of a statement', () => {
   });
 });
 
-describe('For Knex', () => {
-  it('parameters become question marks in their order, and other question marks are escaped', () => {
+describe('Statements for Knex', () => {
+  it('parameters become question marks for Knex, in their order, and other question marks are escaped', () => {
     expect(withQuestionMarks(`select $2, $1, $2, '$1 ?', a ?? b`, ['one', 'two'])).toEqual({
       sql: String.raw`select ?, ?, ?, '$1 \?', a \?\? b`,
       bindings: ['two', 'one', 'two'],
@@ -40,8 +40,8 @@ describe('For Knex', () => {
   });
 });
 
-describe('For Sequelize', () => {
-  it('a dollar that is no parameter is doubled where Sequelize would read it', () => {
+describe('Statements for Sequelize', () => {
+  it('a dollar that is not a parameter is doubled where Sequelize would read it', () => {
     expect(withEscapedDollars(`select $1, '$1 $$ $x', a$1, 'b$$2'`)).toBe(
       `select $1, '$$1 $$$$ $$x', a$1, 'b$$$2'`,
     );

@@ -19,7 +19,7 @@ describe('The error of the server', () => {
       'two wrappers deep',
       new Error('x', { cause: Object.assign(new Error('y'), { parent: driverError() }) }),
     ],
-  ])('is found %s', (_, wrapped) => {
+  ])('the error of the server is found %s', (_, wrapped) => {
     expect(serverErrorOf(wrapped)).toMatchObject({
       code: '40001',
       message: 'said the server',
@@ -28,7 +28,7 @@ describe('The error of the server', () => {
     expect(fromDatabaseError(wrapped)).toMatchObject({ code: 'SERIALIZATION', cause: wrapped });
   });
 
-  it('is found under an error of Prisma, whose own code is not taken for an SQLSTATE', () => {
+  it('the error of the server is found under an error of Prisma, whose code is not an SQLSTATE', () => {
     const wrapped = fromPrisma({
       originalCode: 'WB001',
       originalMessage: 'bad',
@@ -40,7 +40,7 @@ describe('The error of the server', () => {
     expect(serverErrorOf(fromPrisma({ kind: 'ConnectionClosed' }))).toBeUndefined();
   });
 
-  it('ends the search in a chain that goes in a circle', () => {
+  it('the search for the error of the server ends in a circular chain', () => {
     const circle = new Error('x');
     circle.cause = circle;
     expect(serverErrorOf(circle)).toBeUndefined();

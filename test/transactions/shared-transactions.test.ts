@@ -56,11 +56,10 @@ const names = ['Drizzle', 'Knex', 'Kysely', 'TypeORM'];
 /** What takes long is not shared: on a busy machine there may be no company at first. */
 const inCompany = { retry: 3 };
 
-describe(
-  'Messages that share a transaction of a library take effect once, also when one of them fails',
-  inCompany,
-  () => {
-    it.each(names)('%s', async (name) => {
+describe('Messages that share a transaction of a library', inCompany, () => {
+  it.each(names)(
+    'messages that share a transaction of %s take effect once, though one of them fails',
+    async (name) => {
       await using db = await createTestDatabase();
       const library = await libraries[name]?.(db.connectionString);
       if (library === undefined) throw new Error(name);
@@ -73,25 +72,25 @@ describe(
       } finally {
         await library.close();
       }
-    });
+    },
+  );
 
-    it('MikroORM, whose unit of work is written at the commit', async () => {
-      await using db = await createTestDatabase();
-      const orm = await MikroORM.init({
-        clientUrl: db.connectionString,
-        entities: [Effect],
-        pool: { max: 5 },
-      });
-      try {
-        const sizes = await handleAll(
-          db,
-          (work) => orm.em.fork().transactional(work),
-          (em, id) => (em as SqlEntityManager).persist((em as SqlEntityManager).create(Effect, { id })),
-        );
-        expect(Math.max(...sizes)).toBeGreaterThan(1);
-      } finally {
-        await orm.close();
-      }
+  it('messages that share a transaction of MikroORM, which writes at the commit, take effect once', async () => {
+    await using db = await createTestDatabase();
+    const orm = await MikroORM.init({
+      clientUrl: db.connectionString,
+      entities: [Effect],
+      pool: { max: 5 },
     });
-  },
-);
+    try {
+      const sizes = await handleAll(
+        db,
+        (work) => orm.em.fork().transactional(work),
+        (em, id) => (em as SqlEntityManager).persist((em as SqlEntityManager).create(Effect, { id })),
+      );
+      expect(Math.max(...sizes)).toBeGreaterThan(1);
+    } finally {
+      await orm.close();
+    }
+  });
+});

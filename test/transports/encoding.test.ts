@@ -6,12 +6,12 @@ const decode = (value: unknown) => decodeMessage(Buffer.from(JSON.stringify(valu
 const { address: _, ...whole } = message('orders', { streamId: '0190aaaa-0000-7000-8000-00000000000a' });
 
 describe('A message on the wire', () => {
-  it('is read at the address where it arrived as it was written', () => {
+  it('a message is decoded as it was encoded, with the address where it arrived', () => {
     const sent = message('orders', { payload: ['\ud83d', 'ü'], metadata: { a: 1 }, scope: 'tenant' });
     expect(decodeMessage(encodeMessage(sent), 'OrderPlaced')).toEqual({ ...sent, address: 'OrderPlaced' });
   });
 
-  it('may come from other programs, without metadata, scope and stream and with more than we know', () => {
+  it('a message of another program is read without metadata, scope and stream', () => {
     const { messageId, type, payload } = whole;
     const expected = {
       messageId,
@@ -35,17 +35,17 @@ describe('A message on the wire', () => {
     ['payload', null],
     ['streamId', 'order-1'],
     ['streamId', 7],
-  ])('is unreadable when the inbox would refuse it: %s is %j', (field, value) => {
+  ])('a message that the inbox would refuse is unreadable: %s is %j', (field, value) => {
     expect(decode(whole)).not.toHaveProperty('unreadable');
     const reason = `Its ${field} is missing or wrong.`;
     expect(decode({ ...whole, [field]: value })).toMatchObject({ unreadable: reason, address: 'orders' });
   });
 
-  it.each([null, 7, 'text', [[]]])('is an object: %j is unreadable', (value) => {
+  it.each([null, 7, 'text', [[]]])('a message that is not an object is unreadable: %j', (value) => {
     expect(decode(value)).toHaveProperty('unreadable');
   });
 
-  it('cannot be written when it is not JSON', () => {
+  it('a message that JSON cannot hold cannot be encoded', () => {
     const circular: { self?: object } = {};
     circular.self = circular;
     for (const payload of [1n, circular]) {

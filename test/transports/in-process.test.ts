@@ -34,7 +34,7 @@ function subjectOf(transport: InProcessTransport): TransportSubject {
 describeTransport('in-process', async () => subjectOf(inProcessTransport()));
 
 describe('The in-process transport', () => {
-  it('never delivers inside send', async () => {
+  it('the in-process transport never delivers inside send', async () => {
     await using world = new World(subjectOf(inProcessTransport()));
     const orders = await world.listen('orders', { stores: false });
 
@@ -44,7 +44,7 @@ describe('The in-process transport', () => {
     await orders.untilReceived(1);
   });
 
-  it('shares no object between sender and receivers', async () => {
+  it('the in-process transport shares no object between sender and receivers', async () => {
     await using world = new World(subjectOf(inProcessTransport()));
     const payload = { lines: [{ count: 1 }] };
     const shop = await world.join('shop');
@@ -64,7 +64,7 @@ describe('The in-process transport', () => {
     }
   });
 
-  it('counts what waits and what is unacknowledged', async () => {
+  it('the in-process transport counts what waits and what is unacknowledged', async () => {
     const transport = inProcessTransport();
     await using world = new World(subjectOf(transport));
     const orders = await world.listen('orders', { prefetch: 2, stores: false });
@@ -79,7 +79,7 @@ describe('The in-process transport', () => {
     expect([transport.pending('orders'), transport.pending('unknown')]).toEqual([2, 0]);
   });
 
-  it('gets through a deep stream beside many others', async () => {
+  it('the in-process transport delivers a deep stream beside many others', async () => {
     await using world = new World(subjectOf(inProcessTransport()));
     const shop = await world.join('shop');
     await world.listen('orders', { prefetch: 50 });

@@ -22,7 +22,7 @@ describeTransport('postgres', () => postgresSubject(db), {
 describe('The PostgreSQL transport', () => {
   const rowsOf = async (table: string) => (await db.pool.query(`select * from ${table}`)).rows;
 
-  it('completes the outbox rows with the same statement', async () => {
+  it('the PostgreSQL transport completes the outbox rows with the same statement', async () => {
     await using world = new World(await postgresSubject(db));
     const shop = await world.join('shop');
     await world.listen('orders');
@@ -33,7 +33,7 @@ describe('The PostgreSQL transport', () => {
     expect(await rowsOf('orders.wh_inbox')).toHaveLength(2);
   });
 
-  it('leaves alone what the instance does not hold, and says so', async () => {
+  it('the PostgreSQL transport leaves alone what the instance does not hold, and reports it as lost', async () => {
     const subject = await postgresSubject(db);
     await using world = new World(subject);
     const [holder, zombie] = [await world.join('shop'), await world.join('shop')];
@@ -50,7 +50,7 @@ describe('The PostgreSQL transport', () => {
     await world.untilStored('orders', messages);
   });
 
-  it('says of what was settled before that it is not held any more', async () => {
+  it('the PostgreSQL transport reports a message that was settled before as lost', async () => {
     await using world = new World(await postgresSubject(db));
     const shop = await world.join('shop');
     await world.listen('orders');
@@ -61,7 +61,7 @@ describe('The PostgreSQL transport', () => {
     await world.untilStored('orders', [sent]);
   });
 
-  it('subscribes when it is to receive and not before, and delivers nothing itself', async () => {
+  it('the PostgreSQL transport subscribes when it is to receive, and delivers nothing itself', async () => {
     await using world = new World(await postgresSubject(db));
     const orders = await world.join('orders');
     expect(await rowsOf('orders.wh_subscriptions')).toEqual([]);
@@ -76,7 +76,7 @@ describe('The PostgreSQL transport', () => {
     expect(addresses.toSorted()).toEqual(['Order, "placed"', 'orders']);
   });
 
-  it('blames no message when the database is read-only, and is not ready', async () => {
+  it('the PostgreSQL transport blames no message when the database is read-only, and is not ready', async () => {
     const subject = await postgresSubject(db);
     await using world = new World(subject);
     const pool = new pg.Pool({
@@ -101,7 +101,7 @@ describe('The PostgreSQL transport', () => {
     expect(ids(await world.stored('orders'))).toEqual([]);
   });
 
-  it('ends the waiting when the signal aborts, and closes when the statement has come to its end', async () => {
+  it('the PostgreSQL transport stops waiting when the signal aborts, and closes after its statement', async () => {
     const subject = await postgresSubject(db);
     await using world = new World(subject);
     const shop = await world.join('shop');
@@ -129,7 +129,7 @@ describe('The PostgreSQL transport', () => {
     await world.untilStored('orders', [sent]);
   });
 
-  it('says when its schema is not migrated', async () => {
+  it('the PostgreSQL transport reports NOT_MIGRATED when a schema is missing', async () => {
     await using world = new World(await postgresSubject(db));
     const orders = await world.join('orders');
     await db.pool.query('alter schema orders rename to elsewhere');

@@ -15,31 +15,31 @@ describe('How much an instance holds', () => {
     return capacity.get();
   };
 
-  it('is the lower bound at first, and when little is handled', () => {
+  it('an instance holds the lower bound at first, and while it handles little', () => {
     const capacity = new Capacity(100, 500);
     expect(capacity.get()).toBe(100);
     expect(after(capacity, 1000, 20)).toBe(100);
   });
 
-  it('is what is handled in 200 ms, up to the upper bound', () => {
+  it('an instance holds what it handles in 200 ms, up to the upper bound', () => {
     const capacity = new Capacity(100, 500);
     expect(after(capacity, 1000, 1500)).toBe(300);
     expect(after(capacity, 1000, 9000)).toBe(500);
   });
 
-  it('falls when less is handled', () => {
+  it('an instance holds less when it handles less', () => {
     const capacity = new Capacity(100, 500);
     after(capacity, 200, 1000);
     expect(after(capacity, 200, 150)).toBe(150);
     expect(after(capacity, 60_000, 10)).toBe(100);
   });
 
-  it('does not change within a moment, in which a few messages say little', () => {
+  it('the capacity of an instance does not change within 50 ms', () => {
     const capacity = new Capacity(100, 500);
     expect(after(capacity, 50, 400)).toBe(100);
   });
 
-  it('is never more than the upper bound, also when that is low', () => {
+  it('an instance never holds more than the upper bound, also when that is below the lower one', () => {
     expect(new Capacity(100, 7).get()).toBe(7);
   });
 });

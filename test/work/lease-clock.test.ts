@@ -10,7 +10,7 @@ function clockAt(startMs: number) {
 }
 
 describe('LeaseClock', () => {
-  it('counts a lease from when its call was sent, less the margin', () => {
+  it('a lease counts from when its call was sent, less the margin', () => {
     const { leases, time } = clockAt(1_000);
     leases.hold(['a'], 400);
     time.ms = 12_399;
@@ -21,18 +21,18 @@ describe('LeaseClock', () => {
     expect(leases.expired()).toEqual(['a']);
   });
 
-  it('knows that a lease may have ended before its answer came', () => {
+  it('a lease may have ended before the answer to its call came', () => {
     const { leases } = clockAt(20_000);
     leases.hold(['a'], 1_000);
     expect(leases.isSafe('a')).toBe(false);
     expect(leases.expired()).toEqual(['a']);
   });
 
-  it('does not call safe what it does not hold', () => {
+  it('a lease that is not held is not safe', () => {
     expect(clockAt(0).leases.isSafe('a')).toBe(false);
   });
 
-  it('counts anew from when the renewing call was sent', () => {
+  it('a renewed lease counts from when the renewing call was sent', () => {
     const { leases, time } = clockAt(0);
     leases.hold(['a', 'b'], 0);
     time.ms = 6_000;
@@ -43,7 +43,7 @@ describe('LeaseClock', () => {
     expect(leases.expired()).toEqual(['a', 'b']);
   });
 
-  it('is not set back by the answer to an older call', () => {
+  it('a lease is not shortened by the answer to an older call', () => {
     const { leases, time } = clockAt(6_000);
     leases.hold(['a'], 5_000);
     leases.renewed(['a'], 1_000);
@@ -52,7 +52,7 @@ describe('LeaseClock', () => {
     expect(leases.isSafe('a')).toBe(true);
   });
 
-  it('does not take back what was dropped while its renewal was under way', () => {
+  it('a lease that was dropped during its renewal stays dropped', () => {
     const { leases } = clockAt(0);
     leases.hold(['a'], 0);
     leases.drop('a');
@@ -61,7 +61,7 @@ describe('LeaseClock', () => {
     expect(leases.size).toBe(0);
   });
 
-  it('keeps what has expired until it is dropped', () => {
+  it('an expired lease is kept until it is dropped', () => {
     const { leases, time } = clockAt(0);
     leases.hold(['a'], 0);
     time.ms = 60_000;
@@ -71,7 +71,7 @@ describe('LeaseClock', () => {
     expect(leases.expired()).toEqual([]);
   });
 
-  it('asks for the renewal of what is old enough and still surely ours', () => {
+  it('a lease is due for renewal when it is old enough and still safe', () => {
     const { leases, time } = clockAt(0);
     leases.hold(['old'], 0);
     leases.hold(['middle'], 6_000);
@@ -82,7 +82,7 @@ describe('LeaseClock', () => {
     expect(leases.dueForRenewal(5)).toEqual(['old', 'middle']);
   });
 
-  it('reads the monotonic clock when it is given none', () => {
+  it('the lease clock reads the monotonic clock by default', () => {
     const leases = new LeaseClock({ leaseSeconds: 15, marginSeconds: 3 });
     leases.hold(['now'], performance.now());
     leases.hold(['long ago'], performance.now() - 12_001);
@@ -90,17 +90,20 @@ describe('LeaseClock', () => {
     expect(leases.expired()).toEqual(['long ago']);
   });
 
-  it.each([-1, 15, 16, Number.NaN])('refuses a margin of %s seconds in a lease of 15', (marginSeconds) => {
-    expect(() => new LeaseClock({ leaseSeconds: 15, marginSeconds })).toThrow(
-      expect.objectContaining({ code: 'INVALID_OPTION', details: { option: 'marginSeconds' } }),
-    );
-  });
+  it.each([-1, 15, 16, Number.NaN])(
+    'the lease clock refuses a margin of %s seconds in a lease of 15',
+    (marginSeconds) => {
+      expect(() => new LeaseClock({ leaseSeconds: 15, marginSeconds })).toThrow(
+        expect.objectContaining({ code: 'INVALID_OPTION', details: { option: 'marginSeconds' } }),
+      );
+    },
+  );
 
-  it.each([0, 14.9])('takes a margin of %s seconds in a lease of 15', (marginSeconds) => {
+  it.each([0, 14.9])('the lease clock accepts a margin of %s seconds in a lease of 15', (marginSeconds) => {
     expect(() => new LeaseClock({ leaseSeconds: 15, marginSeconds })).not.toThrow();
   });
 
-  it('answers every question as a look at each lease would', () => {
+  it('the lease clock answers as a look at each lease would', () => {
     const anId = fc.constantFrom('a', 'b', 'c', 'd');
     const aStep = fc.record({
       do: fc.constantFrom('hold', 'renewed', 'drop', 'look'),

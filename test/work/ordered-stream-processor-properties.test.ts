@@ -40,8 +40,8 @@ const aStep = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constant('releaseQueued' as const) }) },
 );
 
-describe('whatever is added, ends, is lost and is given back, in whatever order', () => {
-  it('the same is started and told, in the same order, as by the plain model', async () => {
+describe('Any order of events', () => {
+  it('the processor starts and reports the same, in the same order, as a plain model', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 1, max: 4 }),
@@ -78,7 +78,7 @@ describe('whatever is added, ends, is lost and is given back, in whatever order'
     );
   });
 
-  it('every stream is worked off in order, each message once, and nothing is starved or forgotten by all', async () => {
+  it('every stream is processed in order, each message once, and none is starved or forgotten', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 1, max: 5 }),

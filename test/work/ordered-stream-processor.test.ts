@@ -4,7 +4,7 @@ import { type ItemOutcome, type OrderedItem, OrderedStreamProcessor } from '../.
 import { ControlledRuns, completed, failed, item, items, quiet } from './controlled-runs.js';
 
 describe('order and concurrency', () => {
-  it('runs one message of a stream at a time, in order, and streams side by side', async () => {
+  it('one message of a stream runs at a time, in order, and streams run side by side', async () => {
     const runs = new ControlledRuns(10);
     runs.processor.add(items('a1', 'a2', 'b1', 'a3', 'b2'));
     expect(runs.runningIds).toEqual(['a1', 'b1']);
@@ -14,13 +14,13 @@ describe('order and concurrency', () => {
     expect(runs.runningIds).toEqual(['b1', 'a3']);
   });
 
-  it('runs messages without a stream independently of each other and of everything', () => {
+  it('messages without a stream run independently of all others', () => {
     const runs = new ControlledRuns(10);
     runs.processor.add(items('-1', 'a1', '-2', 'a2', '-3'));
     expect(runs.runningIds).toEqual(['-1', 'a1', '-2', '-3']);
   });
 
-  it('does not take a message for a stream because their ids are equal', () => {
+  it('a message and a stream with the same id are not confused', () => {
     const runs = new ControlledRuns(10);
     runs.processor.add([
       { messageId: 'x', streamId: null },
@@ -29,7 +29,7 @@ describe('order and concurrency', () => {
     expect(runs.runningIds).toEqual(['x', 'y']);
   });
 
-  it('runs no more streams at once than the limit says', async () => {
+  it('no more streams run at once than the limit says', async () => {
     const runs = new ControlledRuns(2);
     runs.processor.add(items('a1', 'b1', '-1', 'c1'));
     expect(runs.runningIds).toEqual(['a1', 'b1']);
@@ -38,7 +38,7 @@ describe('order and concurrency', () => {
     expect(runs.processor.runningCount).toBe(2);
   });
 
-  it('lets streams take turns: a deep one goes to the end of the line after each message', async () => {
+  it('streams take turns: a deep one goes to the end of the line after each message', async () => {
     const runs = new ControlledRuns(1);
     runs.processor.add(items('a1', 'a2', 'a3', 'b1', 'b2', 'c1'));
     while (runs.running[0]) await runs.running[0].end(completed);
@@ -46,14 +46,14 @@ describe('order and concurrency', () => {
     expect(started).toEqual(['start a1', 'start b1', 'start c1', 'start a2', 'start b2', 'start a3']);
   });
 
-  it('goes on after a message that was settled in its own transaction', async () => {
+  it('a stream goes on after a message that was settled in its own transaction', async () => {
     const runs = new ControlledRuns(1);
     runs.processor.add(items('a1', 'a2'));
     await runs.run('a1').end({ kind: 'settled' });
     expect(runs.log).toEqual(['start a1', 'settled a1', 'start a2']);
   });
 
-  it('passes on the stages that a run reports, and the item with those it came with', async () => {
+  it('the processor passes the item to the run, and the reported stages to onOutcome', async () => {
     const outcomes: ItemOutcome[] = [];
     const seen: number[] = [];
     const processor = new OrderedStreamProcessor<OrderedItem & { status: number }>({
@@ -71,7 +71,7 @@ describe('order and concurrency', () => {
 
 describe('a message that does not succeed', () => {
   it.each<ItemOutcome>([failed, { kind: 'released' }, { kind: 'forgotten' }])(
-    'gives the rest of its stream back at once and in order: $kind',
+    'a message that does not succeed ($kind) gives the rest of its stream back at once, in order',
     async (outcome) => {
       const runs = new ControlledRuns(10);
       runs.processor.add(items('a1', 'a2', 'b1', 'a3'));
@@ -82,7 +82,7 @@ describe('a message that does not succeed', () => {
     },
   );
 
-  it('leaves other streams alone', async () => {
+  it('a message that fails leaves other streams alone', async () => {
     const runs = new ControlledRuns(1);
     runs.processor.add(items('a1', 'b1', 'a2', '-1'));
     await runs.run('a1').end(failed);
@@ -91,7 +91,7 @@ describe('a message that does not succeed', () => {
     expect(runs.runningIds).toEqual(['-1']);
   });
 
-  it('lets its stream run again when it is handed out again', async () => {
+  it('a stream runs again when its failed message is handed out again', async () => {
     const runs = new ControlledRuns(1);
     runs.processor.add(items('a1', 'a2'));
     await runs.run('a1').end(failed);
@@ -101,7 +101,7 @@ describe('a message that does not succeed', () => {
     expect(runs.log).toEqual(['start a1', 'completed a1', 'start a2']);
   });
 
-  it('gives the rest back before what is added during the report is started', async () => {
+  it('the rest of a failed stream is given back before what is added meanwhile is started', async () => {
     const runs: ControlledRuns = new ControlledRuns(1, {
       onOutcome: ({ messageId }, { kind }) => {
         runs.log.push(`${kind} ${messageId}`);
@@ -115,7 +115,7 @@ describe('a message that does not succeed', () => {
     expect(runs.processor.heldIds).toEqual(['a1', 'a2']);
   });
 
-  it('fails with nothing done when its run rejects', async () => {
+  it('a message fails with nothing done when its run rejects', async () => {
     const outcomes: ItemOutcome[] = [];
     const error = new Error('rejected');
     const runs = new ControlledRuns(1, { onOutcome: (_, outcome) => outcomes.push(outcome) });
@@ -124,7 +124,7 @@ describe('a message that does not succeed', () => {
     expect(outcomes).toEqual([{ kind: 'failed', completedStatus: 0, error }]);
   });
 
-  it('fails with nothing done when its run throws before it returns a promise', async () => {
+  it('a message fails with nothing done when its run throws before it returns a promise', async () => {
     const outcomes: [string, ItemOutcome][] = [];
     const error = new Error('thrown');
     const processor = new OrderedStreamProcessor<OrderedItem>({
@@ -145,7 +145,7 @@ describe('a message that does not succeed', () => {
 });
 
 describe('leases that are lost', () => {
-  it('abort the signal of what runs with LEASE_LOST, and forget it at once, whatever it returns', async () => {
+  it('a lost lease aborts the signal of its run, whose outcome is ignored', async () => {
     const runs = new ControlledRuns(1);
     runs.processor.add(items('a1'));
     const run = runs.run('a1');
@@ -156,7 +156,7 @@ describe('leases that are lost', () => {
     expect(runs.log).toEqual(['start a1', 'forgotten a1']);
   });
 
-  it('of a queued message drop everything behind it too', () => {
+  it('a lost lease of a queued message drops everything behind it too', () => {
     const runs = new ControlledRuns(1);
     runs.processor.add(items('a1', 'a2', 'a3', 'a4'));
     expect(runs.processor.forget(['a3'])).toEqual(['a3', 'a4']);
@@ -165,14 +165,14 @@ describe('leases that are lost', () => {
     expect(runs.run('a1').signal.aborted).toBe(false);
   });
 
-  it('of a running message give back what waits behind it, but for what is lost itself', () => {
+  it('a lost lease of a running message gives back what waits behind it and is not lost', () => {
     const runs = new ControlledRuns(1);
     runs.processor.add(items('a1', 'a2', 'a3'));
     expect(runs.processor.forget(['a3', 'a1'])).toEqual(['a1', 'a3']);
     expect(runs.log).toEqual(['start a1', 'forgotten a1', 'forgotten a3', 'released a2']);
   });
 
-  it('are not held, but keep their stream and their place until the run returns', async () => {
+  it('a run with a lost lease keeps its stream and its place until it returns', async () => {
     const runs = new ControlledRuns(2);
     runs.processor.add(items('a1', 'b1', 'c1'));
     const zombie = runs.run('a1');
@@ -190,7 +190,7 @@ describe('leases that are lost', () => {
     expect(runs.errors).toEqual([]);
   });
 
-  it('keep a message without a stream from running beside its own zombie', async () => {
+  it('a message without a stream does not run beside its own zombie', async () => {
     const runs = new ControlledRuns(2);
     runs.processor.add(items('-1'));
     runs.processor.forget(['-1']);
@@ -201,7 +201,7 @@ describe('leases that are lost', () => {
     expect(runs.runningIds).toEqual(['-2', '-1']);
   });
 
-  it('can be named twice, or not be held', () => {
+  it('forget accepts ids that are named twice, or that are not held', () => {
     const runs = new ControlledRuns(1);
     runs.processor.add(items('a1', 'a2'));
     expect(runs.processor.forget(['a1', 'z', 'a1', 'a2', 'a2'])).toEqual(['a1', 'a2']);
@@ -209,8 +209,8 @@ describe('leases that are lost', () => {
   });
 });
 
-describe('a message that is handed out again while it is held', () => {
-  it('is not run beside the copy that runs, whose outcome stands for both', async () => {
+describe('A message that is handed out again while it is held', () => {
+  it('a message that is handed out again while it runs is not run twice', async () => {
     const runs = new ControlledRuns(5);
     runs.processor.add(items('a1', '-1'));
     runs.processor.add(items('a1', '-1'));
@@ -231,7 +231,7 @@ describe('a message that is handed out again while it is held', () => {
     });
   });
 
-  it('takes the place of the copy that is queued', async () => {
+  it('a message that is handed out again replaces its queued copy', async () => {
     const runs = new ControlledRuns(1);
     runs.processor.add(items('a1', 'a2', 'a3'));
     const fresh = { ...item('a2'), status: 8 };
@@ -251,7 +251,7 @@ describe('a message that is handed out again while it is held', () => {
 });
 
 describe('stopping', () => {
-  it('releases what was not started, in order, and lets what runs go on', async () => {
+  it('releaseQueued gives back what was not started, in order, and what runs goes on', async () => {
     const runs = new ControlledRuns(2);
     runs.processor.add(items('a1', 'a2', 'b1', '-1', 'c1', 'a3', 'c2'));
     runs.takeLog();
@@ -269,7 +269,7 @@ describe('stopping', () => {
     expect(runs.processor.heldCount).toBe(0);
   });
 
-  it('aborts what runs for a reason and leaves the outcome to the run', async () => {
+  it('abortRunning aborts what runs with the reason, and the run decides the outcome', async () => {
     const runs = new ControlledRuns(2);
     runs.processor.add(items('a1', 'b1'));
     const reason = new Error('stop');
@@ -280,7 +280,7 @@ describe('stopping', () => {
     expect(runs.log).toEqual(['start a1', 'start b1', 'completed a1', 'released b1']);
   });
 
-  it('is idle when nothing is queued and every run has returned, forgotten ones too', async () => {
+  it('the processor is idle when nothing is queued and every run has returned, forgotten ones too', async () => {
     const runs = new ControlledRuns(1);
     await runs.processor.whenIdle();
     runs.processor.add(items('a1', 'a2'));
@@ -301,7 +301,7 @@ describe('stopping', () => {
 });
 
 describe('process', () => {
-  it('resolves when all of its own items have their outcome', async () => {
+  it('process resolves when all of its own items have their outcome', async () => {
     const runs = new ControlledRuns(5);
     runs.processor.add(items('z1'));
     let isDone = false;
@@ -316,11 +316,11 @@ describe('process', () => {
     expect(runs.runningIds).toEqual(['z1']);
   });
 
-  it('resolves at once for nothing', async () => {
+  it('process resolves at once without items', async () => {
     await new ControlledRuns(1).processor.process([]);
   });
 
-  it('gives back what was not started when its signal is aborted between messages', async () => {
+  it('process gives back what was not started when its signal aborts between messages', async () => {
     const runs = new ControlledRuns(1);
     const cancel = new AbortController();
     const done = runs.processor.process(items('a1', 'a2', 'b1', 'a3'), cancel.signal);
@@ -333,13 +333,13 @@ describe('process', () => {
     expect(runs.log).toEqual(['completed a1', 'start z1']);
   });
 
-  it('starts nothing when its signal is aborted already', async () => {
+  it('process starts nothing when its signal is aborted already', async () => {
     const runs = new ControlledRuns(1);
     await runs.processor.process(items('a1', '-1'), AbortSignal.abort());
     expect(runs.log).toEqual(['released a1', 'released -1']);
   });
 
-  it('leaves no listener on its signal', async () => {
+  it('process leaves no listener on its signal', async () => {
     const { signal } = new AbortController();
     const added = vi.spyOn(signal, 'addEventListener');
     const removed = vi.spyOn(signal, 'removeEventListener');
@@ -351,7 +351,7 @@ describe('process', () => {
     expect(removed.mock.calls[0]?.[1]).toBe(added.mock.calls[0]?.[1]);
   });
 
-  it('does not wait for copies of what is held already', async () => {
+  it('process does not wait for copies of items that are already held', async () => {
     const runs = new ControlledRuns(1);
     runs.processor.add(items('a1'));
     const first = runs.processor.process(items('a1', 'a2'));
@@ -396,7 +396,7 @@ describe('callbacks that misbehave', () => {
     console_.mockRestore();
   });
 
-  it('without an onError what onOutcome throws ends on the console', async () => {
+  it('an error of onOutcome ends on the console without an onError', async () => {
     const console_ = vi.spyOn(console, 'error').mockImplementation(() => {});
     const runs = new ControlledRuns(1, {
       onError: undefined,
@@ -421,33 +421,36 @@ describe('callbacks that misbehave', () => {
   });
 });
 
-describe('size', () => {
+describe('Large numbers of messages', () => {
   it.each([
     ['one stream', () => 's'],
     ['a stream each', (i: number) => `s${i}`],
     ['no stream', () => null],
-  ])('runs 100 000 messages of %s, in order, and keeps nothing of them', async (_, streamOf) => {
-    const ran: string[] = [];
-    let outcomes = 0;
-    const processor = new OrderedStreamProcessor<OrderedItem>({
-      run: async ({ messageId }) => {
-        ran.push(messageId);
-        return completed;
-      },
-      onOutcome: () => outcomes++,
-    });
-    const many = Array.from({ length: 100_000 }, (_item, i) => ({
-      messageId: `m${i}`,
-      streamId: streamOf(i),
-    }));
-    await processor.process(many);
-    await processor.whenIdle();
-    expect(outcomes).toBe(many.length);
-    expect(ran).toEqual(many.map(({ messageId }) => messageId));
-    expect(processor.held).toEqual([]);
-  });
+  ])(
+    'the processor runs 100 000 messages of %s, in order, and keeps nothing of them',
+    async (_, streamOf) => {
+      const ran: string[] = [];
+      let outcomes = 0;
+      const processor = new OrderedStreamProcessor<OrderedItem>({
+        run: async ({ messageId }) => {
+          ran.push(messageId);
+          return completed;
+        },
+        onOutcome: () => outcomes++,
+      });
+      const many = Array.from({ length: 100_000 }, (_item, i) => ({
+        messageId: `m${i}`,
+        streamId: streamOf(i),
+      }));
+      await processor.process(many);
+      await processor.whenIdle();
+      expect(outcomes).toBe(many.length);
+      expect(ran).toEqual(many.map(({ messageId }) => messageId));
+      expect(processor.held).toEqual([]);
+    },
+  );
 
-  it('gives 200 000 back at once when the first fails, and forgets as many', async () => {
+  it('the processor gives back 200 000 messages when the first fails, and forgets as many', async () => {
     const many = Array.from({ length: 200_000 }, (_, i) => ({ messageId: `a${i}`, streamId: 'a' }));
     const runs = new ControlledRuns(1);
     runs.processor.add(many);
@@ -460,16 +463,19 @@ describe('size', () => {
 });
 
 describe('options', () => {
-  it.each([0, -1, 1.5, Number.NaN, 10_001])('refuses %s streams at once', (maxConcurrentStreams) => {
-    expect(() => new ControlledRuns(maxConcurrentStreams)).toThrow(
-      expect.objectContaining({
-        code: 'INVALID_OPTION',
-        details: expect.objectContaining({ option: 'maxConcurrentStreams' }),
-      }),
-    );
-  });
+  it.each([0, -1, 1.5, Number.NaN, 10_001])(
+    'the processor refuses %s streams at once',
+    (maxConcurrentStreams) => {
+      expect(() => new ControlledRuns(maxConcurrentStreams)).toThrow(
+        expect.objectContaining({
+          code: 'INVALID_OPTION',
+          details: expect.objectContaining({ option: 'maxConcurrentStreams' }),
+        }),
+      );
+    },
+  );
 
-  it.each([1, 10_000])('takes %s streams at once', (maxConcurrentStreams) => {
+  it.each([1, 10_000])('the processor accepts %s streams at once', (maxConcurrentStreams) => {
     expect(() => new ControlledRuns(maxConcurrentStreams)).not.toThrow();
   });
 });

@@ -65,7 +65,7 @@ function bench(batchSize: number) {
 }
 
 describe('A publisher that has lost the lease of a message', () => {
-  it('does not send what waits behind it in its stream: that goes back', async () => {
+  it('a publisher does not send what waits behind a message with a lost lease, and gives it back', async () => {
     const { worker, transport, tried, hand, released } = bench(1);
     let goOn = () => {};
     transport.answer = () => new Promise((resolve) => (goOn = resolve));
@@ -82,7 +82,7 @@ describe('A publisher that has lost the lease of a message', () => {
     expect(worker.heldCount).toBe(0);
   });
 
-  it('while the transport was away does not send what came later in its stream', async () => {
+  it('a publisher does not send later messages of a stream whose lease expired during an outage', async () => {
     const { worker, leases, clock, transport, tried, hand, released } = bench(5);
     let isAway = true;
     transport.answer = async () => {
@@ -105,7 +105,7 @@ describe('A publisher that has lost the lease of a message', () => {
     expect(leases.isSafe('a2')).toBe(false);
   });
 
-  it('in the same batch as a later one of its stream does not send that either', async () => {
+  it('a publisher does not send a later message of the same batch behind a lost lease', async () => {
     const { worker, leases, clock, transport, tried, released } = bench(5);
     let isAway = true;
     transport.answer = async () => {

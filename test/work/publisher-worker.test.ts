@@ -25,45 +25,48 @@ const item = (messageId: string): WorkItem => ({
 const moments = Array.from({ length: 16 }, (_, i) => i);
 
 describe('The publisher worker', () => {
-  it.each(moments)('sends what is handed out %i moments after its last batch was sent', async (moment) => {
-    const sent: string[] = [];
-    const leases = new LeaseClock({ leaseSeconds: 15, marginSeconds: 2 });
-    const hand = (messageId: string) => {
-      leases.hold([messageId], performance.now());
-      worker.add([item(messageId)]);
-    };
-    const connection: TransportConnection = {
-      send: async (messages) => {
-        sent.push(...messages.map(({ messageId }) => messageId));
-        if (sent.length === 1) {
-          void (async () => {
-            for (let i = 0; i < moment; i++) await Promise.resolve();
-            hand('second');
-          })();
-        }
-        return messages.map(() => ({ kind: 'sent' }) as const);
-      },
-      receive: async () => ({ stop: async () => {} }),
-      ready: async () => {},
-      close: async () => {},
-    };
-    const worker = new PublisherWorker({
-      connection,
-      leases,
-      capacity: 10,
-      batchSize: 5,
-      failureOf: () => {
-        throw new Error('nothing fails here');
-      },
-      report: () => {},
-      onRoom: () => {},
-      onReachable: () => {},
-      logger: silentLogger,
-    });
-    hand('first');
-    await new Promise((resolve) => setImmediate(resolve));
-    await worker.whenIdle();
-    expect(sent).toEqual(['first', 'second']);
-    expect(worker.heldCount).toBe(0);
-  });
+  it.each(moments)(
+    'the publisher sends what is handed out %i moments after its last batch was sent',
+    async (moment) => {
+      const sent: string[] = [];
+      const leases = new LeaseClock({ leaseSeconds: 15, marginSeconds: 2 });
+      const hand = (messageId: string) => {
+        leases.hold([messageId], performance.now());
+        worker.add([item(messageId)]);
+      };
+      const connection: TransportConnection = {
+        send: async (messages) => {
+          sent.push(...messages.map(({ messageId }) => messageId));
+          if (sent.length === 1) {
+            void (async () => {
+              for (let i = 0; i < moment; i++) await Promise.resolve();
+              hand('second');
+            })();
+          }
+          return messages.map(() => ({ kind: 'sent' }) as const);
+        },
+        receive: async () => ({ stop: async () => {} }),
+        ready: async () => {},
+        close: async () => {},
+      };
+      const worker = new PublisherWorker({
+        connection,
+        leases,
+        capacity: 10,
+        batchSize: 5,
+        failureOf: () => {
+          throw new Error('nothing fails here');
+        },
+        report: () => {},
+        onRoom: () => {},
+        onReachable: () => {},
+        logger: silentLogger,
+      });
+      hand('first');
+      await new Promise((resolve) => setImmediate(resolve));
+      await worker.whenIdle();
+      expect(sent).toEqual(['first', 'second']);
+      expect(worker.heldCount).toBe(0);
+    },
+  );
 });

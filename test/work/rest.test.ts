@@ -16,7 +16,7 @@ const restOf = (options: Partial<RestOptions> & { pollIntervalMs: number }) =>
     ...options,
   });
 
-describe('A loop that is not notified', () => {
+describe('A loop that polls', () => {
   beforeEach(() => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] });
   });
@@ -37,7 +37,7 @@ describe('A loop that is not notified', () => {
   }
 
   it.each(['found', 'notified'] as const)(
-    'polls more and more slowly up to its interval, until something is %s',
+    'a loop polls more and more slowly up to its interval, until something is %s',
     async (something) => {
       const rest = restOf({ pollIntervalMs: 1_000 });
       expect(await polls(rest, 6)).toEqual([100, 200, 400, 800, 1_000, 1_000]);
@@ -46,7 +46,7 @@ describe('A loop that is not notified', () => {
     },
   );
 
-  it('looks once, soon, for all the hints that came meanwhile', async () => {
+  it('a loop looks once, soon, for all the hints that came meanwhile', async () => {
     const rest = restOf({ pollIntervalMs: 60_000 });
     await polls(rest, 10);
     for (let i = 0; i < 3; i++) rest.hinted();
@@ -56,7 +56,7 @@ describe('A loop that is not notified', () => {
   });
 });
 
-describe('A loop that keeps the watch', () => {
+describe('A loop that watches', () => {
   async function watching(db: TestDatabase) {
     const listener = new Listener({
       connect: () => db.connect(),
@@ -80,7 +80,7 @@ describe('A loop that keeps the watch', () => {
     return { listener, rest, wakeInVain };
   }
 
-  it('lets go of it for a pause when it is woken in vain a third time, and then looks again', async () => {
+  it('a loop that is woken in vain three times stops watching for a pause, and then watches again', async () => {
     await using db = await createTestDatabase();
     const { listener, rest, wakeInVain } = await watching(db);
     expect(await wakeInVain()).toBe('asleep');
@@ -95,7 +95,7 @@ describe('A loop that keeps the watch', () => {
     await listener.close();
   });
 
-  it('keeps it when it finds something now and then', async () => {
+  it('a loop goes on watching when it finds something now and then', async () => {
     await using db = await createTestDatabase();
     const { listener, rest, wakeInVain } = await watching(db);
     for (let i = 0; i < 3; i++) {

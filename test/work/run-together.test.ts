@@ -59,8 +59,8 @@ class ControlledGroups extends ControlledRuns {
 const all = (group: Group | undefined, outcome: ItemOutcome): Outcomes =>
   (group?.ids ?? []).map(() => outcome);
 
-describe('running several as one', () => {
-  it('gives each place the same share of what waits', () => {
+describe('Groups of messages that run together', () => {
+  it('each place gets the same share of the messages that wait', () => {
     const runs = new ControlledGroups(2);
     runs.processor.add(items('a1', 'b1', 'c1', 'd1', 'e1', 'f1'));
     expect(runs.groupIds).toEqual([
@@ -71,26 +71,26 @@ describe('running several as one', () => {
     expect(runs.processor.runningCount).toBe(2);
   });
 
-  it('begins only where more waits than can run', () => {
+  it('messages run in groups only when more of them wait than can run', () => {
     const runs = new ControlledGroups(3);
     runs.processor.add(items('a1', 'b1', 'c1'));
     expect(runs.groupIds).toEqual([]);
     expect(runs.runningIds).toEqual(['a1', 'b1', 'c1']);
   });
 
-  it('takes no more than it may', () => {
+  it('a group has no more messages than it may', () => {
     const runs = new ControlledGroups(1, { most: 2 });
     runs.processor.add(items('a1', 'b1', 'c1', 'd1'));
     expect(runs.groupIds).toEqual([['a1', 'b1']]);
   });
 
-  it('takes the next of other streams first, and then those behind them, in order', () => {
+  it('a group takes the next of other streams first, and then those behind them, in order', () => {
     const runs = new ControlledGroups(1);
     runs.processor.add(items('a1', 'a2', 'a3', 'b1', 'c1', 'c2'));
     expect(runs.groupIds).toEqual([['a1', 'b1', 'c1', 'a2', 'a3', 'c2']]);
   });
 
-  it('passes by what may not join, and starts that by itself', async () => {
+  it('a message that may not join a group is passed by, and started by itself', async () => {
     const runs = new ControlledGroups(1, { mayJoin: ({ messageId }) => messageId !== 'b1' });
     runs.processor.add(items('a1', 'b1', 'c1', 'b2'));
     expect(runs.groupIds).toEqual([['a1', 'c1']]);
@@ -98,7 +98,7 @@ describe('running several as one', () => {
     expect(runs.runningIds).toEqual(['b1']);
   });
 
-  it('keeps a stream until the whole group has returned', async () => {
+  it('a group keeps its streams until the whole group has returned', async () => {
     const runs = new ControlledGroups(2, { most: 2 });
     runs.processor.add(items('a1', 'b1', 'c1'));
     const [group] = runs.groups;
@@ -108,7 +108,7 @@ describe('running several as one', () => {
     expect(runs.runningIds).toEqual(['c1', 'a2']);
   });
 
-  it('runs each by itself, before all others, when it came to nothing, and none in company again', async () => {
+  it('the messages of a group that failed run one by one, before all others', async () => {
     const runs = new ControlledGroups(1, { most: 3 });
     runs.processor.add(items('a1', 'a2', 'b1', 'c1', 'd1'));
     expect(runs.groupIds).toEqual([['a1', 'b1', 'c1']]);
@@ -123,7 +123,7 @@ describe('running several as one', () => {
     expect(runs.groupIds).toEqual([['d1', 'a2']]);
   });
 
-  it('gives back what follows in its stream on one that did not succeed', async () => {
+  it('a message in a group that does not succeed gives back what follows it in its stream', async () => {
     const runs = new ControlledGroups(1);
     runs.processor.add(items('a1', 'a2', 'b1'));
     const [group] = runs.groups;
@@ -132,7 +132,7 @@ describe('running several as one', () => {
     expect(runs.takeLog()).toEqual(['forgotten a1', 'released a2', 'start b1']);
   });
 
-  it('aborts only the one whose lease is lost, and gives back what follows on it when it came to nothing', async () => {
+  it('a lost lease aborts only its message in a group, and gives back what follows it', async () => {
     const runs = new ControlledGroups(1);
     runs.processor.add(items('a1', 'a2', 'b1'));
     const [group] = runs.groups;
@@ -143,7 +143,7 @@ describe('running several as one', () => {
     expect(runs.takeLog()).toEqual(['released a2', 'start b1']);
   });
 
-  it('gives nothing more to one that has returned', async () => {
+  it('a group that has returned gets no more messages', async () => {
     let more: () => unknown = () => 'never asked';
     const runs = new ControlledRuns(1, {
       together: {
@@ -162,8 +162,8 @@ describe('running several as one', () => {
   });
 });
 
-describe('whatever joins, ends, comes to nothing and is lost', () => {
-  it('every stream is worked off in order, each message once, and nothing is left', async () => {
+describe('Any order of events with groups', () => {
+  it('every stream is processed in order with groups, each message once, and nothing is left', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 1, max: 3 }),

@@ -15,29 +15,29 @@ function paced(milliseconds: number, times: number, each: Receptor = quick) {
   return sharing.allows(item, [each]);
 }
 
-describe('A transaction is shared', () => {
-  it('with receptors that nothing is known of, and with quick ones', () => {
+describe('Receptors that share a transaction', () => {
+  it('a receptor that has not run yet, or is quick, shares a transaction', () => {
     expect(paced(0, 0)).toBe(true);
     expect(paced(9, 100)).toBe(true);
   });
 
-  it('with one that was slow once, its first run perhaps', () => {
+  it('a receptor that was slow once shares a transaction', () => {
     expect(paced(60_000, 1)).toBe(true);
   });
 
-  it('not with one that is slow', () => {
+  it('a slow receptor does not share a transaction', () => {
     expect(paced(11, 100)).toBe(false);
     expect(paced(100, 3)).toBe(false);
   });
 
-  it('again with one that has become quick', () => {
+  it('a receptor that has become quick shares a transaction again', () => {
     const sharing = new Sharing<Queryable>();
     for (let i = 0; i < 10; i++) sharing.took(quick, 100);
     for (let i = 0; i < 20; i++) sharing.took(quick, 1);
     expect(sharing.allows(item, [quick])).toBe(true);
   });
 
-  it('not after it came to nothing, for twenty times as long as that took, and at most a minute', () => {
+  it('a failed shared transaction is followed by a pause of twenty times its length, at most a minute', () => {
     const now = vi.spyOn(performance, 'now').mockReturnValue(1_000);
     try {
       const sharing = new Sharing<Queryable>();

@@ -53,27 +53,27 @@ async function watch(lookCount: number, ...script: readonly (Said | undefined)[]
 }
 
 describe.concurrent('The watch over a transaction', () => {
-  it('gives up one that does not answer while PostgreSQL waits for it, or has ended it', async () => {
+  it('the watch gives up a silent transaction that PostgreSQL waits for, or has ended', async () => {
     const lost = { code: 'CONNECTION_LOST' };
     await expect(watch(4, idle)).rejects.toMatchObject(lost);
     await expect(watch(4, gone)).rejects.toMatchObject(lost);
   });
 
-  it('leaves one alone that has begun to work after the first look: the question queues behind its statement', async () => {
+  it('the watch leaves a transaction alone that has begun to work after the first look', async () => {
     expect(await watch(4, idle, working)).toBe('went on');
     expect(await watch(4, unseen, working)).toBe('went on');
   });
 
-  it('leaves a cursor or a COPY of a library alone', async () => {
+  it('the watch leaves a cursor or a COPY of a library alone', async () => {
     expect(await watch(4, transmitting)).toBe('went on');
   });
 
-  it('does not judge what it may not see, until PostgreSQL has ended it', async () => {
+  it('the watch does not judge a session that it may not see, until PostgreSQL has ended it', async () => {
     expect(await watch(4, unseen)).toBe('went on');
     await expect(watch(9, unseen, unseen, gone)).rejects.toMatchObject({ code: 'CONNECTION_LOST' });
   });
 
-  it('does not judge a transaction by what was asked in the one before it', async () => {
+  it('the watch does not judge a transaction by what was asked in the one before it', async () => {
     const { pool, looked } = saying(idle);
     const answering = { query: async () => ({ rows: [{ pid: '7' }] }) };
     type Tx = { query(text: string): Promise<{ rows: unknown[] }> };

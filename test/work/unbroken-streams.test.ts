@@ -7,14 +7,14 @@ const behind = (streamId: string) =>
   ({ streamId, flags: WorkBatchFlags.NewlyStored | WorkBatchFlags.Continues }) as WorkItem;
 
 describe('A message that was handed out behind others', () => {
-  it('may be run when all before it have succeeded so far, or run still', () => {
+  it('a message behind others may run while none before it has failed', () => {
     const streams = new UnbrokenStreams();
     expect(streams.admits(first('a'))).toBe(true);
     expect(streams.admits(behind('a'))).toBe(true);
     expect(streams.admits(behind('a'))).toBe(true);
   });
 
-  it('may not be run after one that did not succeed, until the stream begins anew', () => {
+  it('a message may not run behind one that did not succeed, until its stream begins anew', () => {
     const streams = new UnbrokenStreams();
     streams.admits(first('a'));
     streams.break(first('a'));
@@ -24,7 +24,7 @@ describe('A message that was handed out behind others', () => {
     expect(streams.admits(behind('a'))).toBe(true);
   });
 
-  it('may not be run when nothing is known of its stream', () => {
+  it('a message may not run behind others of a stream that is not known', () => {
     const streams = new UnbrokenStreams();
     streams.admits(first('a'));
     streams.break(first('b'));
@@ -32,7 +32,7 @@ describe('A message that was handed out behind others', () => {
     expect(streams.admits(behind('a'))).toBe(true);
   });
 
-  it('may not be run when too many other streams have come since', () => {
+  it('a message may not run behind others of a stream that too many have followed', () => {
     const streams = new UnbrokenStreams();
     for (let i = 0; i <= 2_000; i++) streams.admits(first(`stream ${i}`));
     expect(streams.admits(behind('stream 0'))).toBe(false);
@@ -40,7 +40,7 @@ describe('A message that was handed out behind others', () => {
   });
 });
 
-it('A message without a stream may always be run', () => {
+it('a message without a stream may always run', () => {
   const streams = new UnbrokenStreams();
   streams.break(first(null));
   expect(streams.admits(first(null))).toBe(true);

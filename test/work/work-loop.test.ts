@@ -54,7 +54,7 @@ describe('A loop whose call could only put things in order', () => {
     vi.useRealTimers();
   });
 
-  it('looks again at once: there is more', async () => {
+  it('a loop looks again at once after a call that only put things in order', async () => {
     const { loop, calls } = loopThatGets({ ...nothing, looksAgain: true }, { ...nothing, looksAgain: true });
     loop.start();
     await turn();

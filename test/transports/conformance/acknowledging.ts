@@ -6,7 +6,7 @@ import type { Trial } from './trial.js';
 export function acknowledging(anyTrial: Trial): void {
   const trial = (name: string, body: Parameters<Trial>[1]) => anyTrial(name, body, 'deliveries');
 
-  trial('what was not acknowledged comes again, in its order, what was does not', async (world) => {
+  trial('messages that were not acknowledged are delivered again, in order, and no others', async (world) => {
     const shop = await world.join('shop');
     const first = await world.listen('orders', { stores: false });
     const messages = stream('orders', 4);
@@ -23,7 +23,7 @@ export function acknowledging(anyTrial: Trial): void {
     await eventually(() => expect(second.received).toEqual(ids([...messages.slice(1), later])));
   });
 
-  trial('no more than the prefetch is unacknowledged at one time', async (world) => {
+  trial('no more messages than the prefetch are unacknowledged at one time', async (world) => {
     const shop = await world.join('shop');
     const slow = await world.listen('orders', { prefetch: 5, stores: false });
     const messages = Array.from({ length: 20 }, () => message('orders'));
@@ -38,7 +38,7 @@ export function acknowledging(anyTrial: Trial): void {
     expect([...slow.received, ...other.received].toSorted()).toEqual(ids(messages).toSorted());
   });
 
-  trial('each acknowledgement makes room for one more', async (world) => {
+  trial('each acknowledgement makes room for one more delivery', async (world) => {
     const shop = await world.join('shop');
     const orders = await world.listen('orders', { prefetch: 2, stores: false });
     const messages = stream('orders', 6);
@@ -53,24 +53,21 @@ export function acknowledging(anyTrial: Trial): void {
     expect(orders.received).toEqual(ids(messages));
   });
 
-  trial(
-    'a rejected message comes again, and what followed it in its stream comes after it',
-    async (world) => {
-      const shop = await world.join('shop');
-      const orders = await world.listen('orders', { stores: false });
-      const messages = stream('orders', 3);
-      await shop.sendAll(...messages);
-      await orders.untilReceived(3);
+  trial('a rejected message is delivered again, and then what followed it in its stream', async (world) => {
+    const shop = await world.join('shop');
+    const orders = await world.listen('orders', { stores: false });
+    const messages = stream('orders', 3);
+    await shop.sendAll(...messages);
+    await orders.untilReceived(3);
 
-      await orders.deliveries[0]?.acknowledge();
-      await orders.deliveries[1]?.reject();
-      await orders.deliveries[2]?.reject();
+    await orders.deliveries[0]?.acknowledge();
+    await orders.deliveries[1]?.reject();
+    await orders.deliveries[2]?.reject();
 
-      await orders.untilReceived(5);
-      const again = orders.received.slice(3);
-      expect(again.filter((id, i) => again.indexOf(id) === i)).toEqual(ids(messages.slice(1)));
-    },
-  );
+    await orders.untilReceived(5);
+    const again = orders.received.slice(3);
+    expect(again.filter((id, i) => again.indexOf(id) === i)).toEqual(ids(messages.slice(1)));
+  });
 
   trial('a rejected message holds up no other stream', async (world) => {
     const shop = await world.join('shop');
@@ -85,7 +82,7 @@ export function acknowledging(anyTrial: Trial): void {
     await eventually(() => expect(orders.received.slice(2)).toEqual([rejected.messageId]));
   });
 
-  trial('acknowledging twice, or after rejecting, does nothing more', async (world) => {
+  trial('acknowledging a delivery twice, or after rejecting it, does nothing more', async (world) => {
     const shop = await world.join('shop');
     const orders = await world.listen('orders', { prefetch: 1, stores: false });
     const messages = [message('orders'), message('orders')] as const;

@@ -4,7 +4,7 @@ import type { Trial } from './trial.js';
 
 export function closing(trial: Trial): void {
   trial(
-    'after stop nothing is delivered, and what is under way may still be acknowledged',
+    'a stopped receiver gets no more deliveries, and can still acknowledge those it has',
     async (world) => {
       const shop = await world.join('shop');
       const stopped = await world.listen('orders', { stores: false });
@@ -29,7 +29,7 @@ export function closing(trial: Trial): void {
   );
 
   trial(
-    'the stream of a message under way waits for it after stop',
+    'the stream of an unacknowledged message waits for it after the receiver has stopped',
     async (world) => {
       const shop = await world.join('shop');
       const stopped = await world.listen('orders', { stores: false });
@@ -52,7 +52,7 @@ export function closing(trial: Trial): void {
   );
 
   trial(
-    'acknowledging after close is no error, and the message comes again',
+    'acknowledging after close is not an error, and the message is delivered again',
     async (world) => {
       const shop = await world.join('shop');
       const closed = await world.listen('orders', { stores: false });

@@ -73,7 +73,7 @@ export function content(trial: Trial): void {
   };
   for (const [what, bytes] of Object.entries(garbage)) {
     trial(
-      `what cannot be read is delivered as it is, with its address and a reason: ${what}`,
+      `unreadable content is delivered as it is, with its address and a reason: ${what}`,
       async (world) => {
         const orders = await world.listen('orders', { stores: false });
 
@@ -90,7 +90,7 @@ export function content(trial: Trial): void {
   }
 
   trial(
-    'what cannot be read blocks nothing, and does not come again once it is acknowledged',
+    'unreadable content blocks nothing, and is not delivered again once it is acknowledged',
     async (world) => {
       const shop = await world.join('shop');
       const orders = await world.listen('orders', { stores: false });

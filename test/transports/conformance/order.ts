@@ -16,7 +16,7 @@ export function order(trial: Trial): void {
     expectOrder(await world.untilStored('orders', messages), messages);
   });
 
-  trial('order is that of sending, also across calls and one message at a time', async (world) => {
+  trial('messages of a stream arrive in the order of sending, also across calls', async (world) => {
     const shop = await world.join('shop');
     await world.listen('orders', { prefetch: 3 });
     await world.listen('orders', { prefetch: 3 });
@@ -46,7 +46,7 @@ export function order(trial: Trial): void {
     expectOrder(await world.untilStored('billing', messages), messages);
   });
 
-  trial('order within a stream holds across the addresses of a service', async (world) => {
+  trial('messages of a stream arrive in order across the addresses of a service', async (world) => {
     const shop = await world.join('shop');
     for (let i = 0; i < 2; i++) await world.listen('orders', { listensTo: ['orders', 'OrderPlaced'] });
     const messages = stream('orders', 30).map((each, i) =>
@@ -59,7 +59,7 @@ export function order(trial: Trial): void {
   });
 
   trial(
-    'a later message of a stream is with the same instance as long as an earlier one is unacknowledged',
+    'a stream stays with one instance as long as one of its messages is unacknowledged',
     async (world) => {
       const shop = await world.join('shop');
       const [a, b] = [await idle(world), await idle(world)];
@@ -78,7 +78,7 @@ export function order(trial: Trial): void {
   );
 
   trial(
-    'instances that come and go break no order',
+    'instances that come and go break no order of a stream',
     async (world) => {
       const shop = await world.join('shop');
       const messages = manyStreams(20, 20);

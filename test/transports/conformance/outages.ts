@@ -5,7 +5,7 @@ import type { Trial } from './trial.js';
 
 export function outages(trial: Trial): void {
   trial(
-    'sending rejects while the transport is away; when it is ready again, nothing is lost or out of order',
+    'sending rejects while the transport is away, and nothing is lost or out of order afterwards',
     async (world) => {
       const shop = await world.join('shop');
       await world.listen('orders');
@@ -23,7 +23,7 @@ export function outages(trial: Trial): void {
     },
   );
 
-  trial('it is ready when it can send, and not before', async (world) => {
+  trial('a transport is ready when it can send, and not before', async (world) => {
     const shop = await world.join('shop');
     await shop.connection.ready(never);
     await world.subject.goAway();
@@ -40,7 +40,7 @@ export function outages(trial: Trial): void {
     await shop.sendAll(message('orders'));
   });
 
-  trial('while it is away, connecting and subscribing fail', async (world) => {
+  trial('connecting and subscribing fail while the transport is away', async (world) => {
     const orders = await world.join('orders');
     await world.subject.goAway();
 
@@ -49,7 +49,7 @@ export function outages(trial: Trial): void {
     await expect(orders.listen()).rejects.toMatchObject(unavailable);
   });
 
-  trial('waiting for it ends when the signal aborts', async (world) => {
+  trial('waiting for the transport ends when the signal aborts', async (world) => {
     const shop = await world.join('shop');
     await world.subject.goAway();
     const stopping = new AbortController();
@@ -61,7 +61,7 @@ export function outages(trial: Trial): void {
     await expect(ready).rejects.toBe(reason);
   });
 
-  trial('waiting for it ends when the connection is closed', async (world) => {
+  trial('waiting for the transport ends when the connection is closed', async (world) => {
     const shop = await world.join('shop');
     await world.subject.goAway();
 
@@ -72,24 +72,21 @@ export function outages(trial: Trial): void {
     await ended;
   });
 
-  trial(
-    'when the answer to a call is lost, sending it all again loses and doubles nothing',
-    async (world) => {
-      const shop = await world.join('shop');
-      await world.listen('orders');
-      const messages = interleaved([stream('orders', 3), stream('orders', 3)]);
-      await shop.instance.hold?.(messages);
+  trial('sending again after a lost answer loses and doubles nothing', async (world) => {
+    const shop = await world.join('shop');
+    await world.listen('orders');
+    const messages = interleaved([stream('orders', 3), stream('orders', 3)]);
+    await shop.instance.hold?.(messages);
 
-      await world.subject.loseAnswerTo(() => shop.connection.send(messages, never));
-      await shop.connection.ready(never);
-      await shop.connection.send(messages, never);
+    await world.subject.loseAnswerTo(() => shop.connection.send(messages, never));
+    await shop.connection.ready(never);
+    await shop.connection.send(messages, never);
 
-      expectOrder(await world.untilStored('orders', messages), messages);
-    },
-  );
+    expectOrder(await world.untilStored('orders', messages), messages);
+  });
 
   trial(
-    'deliveries go on by themselves after an outage, with what was not acknowledged before it',
+    'deliveries go on by themselves after an outage, with what was not acknowledged',
     async (world) => {
       const shop = await world.join('shop');
       const orders = await world.listen('orders', { stores: false });

@@ -37,7 +37,7 @@ export function routing(trial: Trial): void {
     await world.untilStored('orders', both);
   });
 
-  trial('what is sent to an address that nobody listens to is sent, and gone', async (world) => {
+  trial('a message to an address that nobody listens to is sent, and gone', async (world) => {
     const shop = await world.join('shop');
     await shop.sendAll(message('nobody'));
 
@@ -48,7 +48,7 @@ export function routing(trial: Trial): void {
     await world.untilStored('orders', [later]);
   });
 
-  trial('a service that is not running gets what was sent to it once it is', async (world) => {
+  trial('a service that is not running gets its messages once it runs', async (world) => {
     const shop = await world.join('shop');
     const orders = await world.listen('orders');
     await orders.connection.close();
@@ -60,7 +60,7 @@ export function routing(trial: Trial): void {
     await world.untilStored('orders', missed);
   });
 
-  trial('nothing to send is nothing to do', async (world) => {
+  trial('sending no messages returns no outcomes', async (world) => {
     const shop = await world.join('shop');
     expect(await shop.send()).toEqual([]);
   });
