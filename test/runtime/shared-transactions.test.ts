@@ -1,111 +1,28 @@
 import pg from 'pg';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { z } from 'zod';
 import { WorkCoordinator } from '../../src/coordination.js';
-import type { Queryable } from '../../src/database/index.js';
-import {
-  defineEvent,
-  inProcessTransport,
-  type Receptor,
-  type ReceptorContext,
-  receptor,
-  streamIdOf,
-  type WhizbangOptions,
-} from '../../src/index.js';
-import { callWith } from '../crashes/support/call-with.js';
-import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { inProcessTransport, type Receptor, receptor } from '../../src/index.js';
+import { callWith } from '../crashes/call-with.js';
+import { createTestDatabase } from '../support/database.js';
 import { eventually } from '../support/eventually.js';
-import { arrive, deadLetters } from './arrivals.js';
 import { OrderPlaced, service } from './service.js';
-
-const OrderPaid = defineEvent('OrderPaid', {
-  schema: z.object({ orderId: z.string() }),
-  stream: ({ orderId }) => orderId,
-});
-
-interface Order {
-  readonly orderId: string;
-  readonly step: number;
-}
-
-/** What it was given, in this order. The transaction of the pool is an object of its own each time. */
-class Runs {
-  readonly orders: string[] = [];
-  readonly transactions: unknown[] = [];
-
-  add({ orderId, step }: Order, { tx }: { readonly tx: unknown }): void {
-    this.orders.push(`${orderId}${step}`);
-    this.transactions.push(tx);
-  }
-
-  /** Whether this transaction was also given to that one. */
-  isShared(tx: unknown, id: string): boolean {
-    return this.transactions[this.orders.indexOf(id)] === tx;
-  }
-
-  /** How many messages each transaction was given to. */
-  get sizes(): number[] {
-    return [...new Set(this.transactions)].map(
-      (tx) => this.transactions.filter((each) => each === tx).length,
-    );
-  }
-}
-
-type Handler = (order: Order, ctx: ReceptorContext<Queryable, Order>) => unknown;
-
-/** Writes an effect and sends a message on, and then does the rest. */
-function placing(runs: Runs, rest: Handler = () => {}, options: object = {}): Receptor {
-  return receptor(OrderPlaced, options, async (order, ctx) => {
-    runs.add(order, ctx);
-    await ctx.tx.query('insert into effects values ($1)', [`${order.orderId}${order.step}`]);
-    await ctx.publish(OrderPaid({ orderId: order.orderId }), { delaySeconds: 3_600 });
-    await rest(order, ctx);
-  });
-}
-
-/** All of these wait before the instance starts; with one place, they are one group. */
-async function waiting(db: TestDatabase, ids: readonly string[]): Promise<Map<string, string>> {
-  await db.pool.query('create table if not exists effects (id text unique deferrable initially deferred)');
-  const messageIds = new Map<string, string>();
-  for (const id of ids) {
-    const order = { orderId: id.charAt(0), step: Number(id.slice(1)) };
-    messageIds.set(id, await arrive(db, 'OrderPlaced', order));
-  }
-  return messageIds;
-}
-
-function onePlace(db: TestDatabase, receptors: Receptor[], options: Partial<WhizbangOptions> = {}) {
-  return service(db, { concurrency: 1, receptors, transport: inProcessTransport(), ...options });
-}
-
-async function idsIn(db: TestDatabase, text: string): Promise<unknown[]> {
-  return (await db.pool.query({ text, rowMode: 'array' })).rows.flat();
-}
-
-const effectsOf = (db: TestDatabase) => idsIn(db, 'select id from effects order by id');
-const leftIn = (db: TestDatabase) =>
-  idsIn(
-    db,
-    `select concat(event_data ->> 'orderId', event_data ->> 'step') from wh_inbox order by sequence_order`,
-  );
-/** Whose stream each message is in that was sent. */
-const sentBy = (db: TestDatabase) => idsIn(db, `select event_data ->> 'orderId' from wh_outbox order by 1`);
-
-const late = { retry: { firstDelaySeconds: 300, jitter: 0 } };
+import {
+  effectsOf,
+  inCompany,
+  leftIn,
+  type Order,
+  OrderPaid,
+  onePlace,
+  placing,
+  Runs,
+  sentBy,
+  waiting,
+  warmUp,
+} from './shared-transactions.js';
 
 const settles = callWith('inboxCompletions', 'newOutboxMessages');
 
-/** What takes long is not shared. On a machine that is busy with other tests it may be that there is no company: try again. */
-const inCompany = { retry: 3 };
-
-// The very first run of all this code takes long.
-beforeAll(async () => {
-  await using db = await createTestDatabase();
-  await waiting(db, ['a1', 'b1', 'c1', 'd1']);
-  await using shop = onePlace(db, [placing(new Runs())]);
-  await shop.start();
-  await eventually(async () => expect(await leftIn(db)).toEqual([]));
-});
+beforeAll(warmUp);
 
 describe('Messages that wait together', inCompany, () => {
   it('messages that wait together are handled in one transaction, settled and committed once', async () => {
@@ -214,117 +131,6 @@ describe('Messages that wait together', inCompany, () => {
   });
 });
 
-describe('A message that fails in a shared transaction', inCompany, () => {
-  const failures: Record<
-    string,
-    { readonly rest: Handler; readonly options?: object; readonly error: RegExp }
-  > = {
-    'its handler throws': {
-      rest: () => {
-        throw new Error('out of stock');
-      },
-      error: /out of stock/,
-    },
-    'it catches the error of a statement': {
-      rest: (_, { tx }) => tx.query('select 1 / 0').catch(() => {}),
-      error: /division by zero/,
-    },
-    'the commit fails': {
-      rest: (_, { tx }) => tx.query(`insert into effects values ('b1')`),
-      error: /duplicate key/,
-    },
-    'its time is up': {
-      rest: () => new Promise(() => {}),
-      options: { timeoutSeconds: 0.05 },
-      error: /longer than 0.05 seconds/,
-    },
-    'what it sends is refused': {
-      rest: (_, { publish }) => publish(OrderPaid({ orderId: 'b' }), { expectedVersion: 7 }),
-      error: /version/,
-    },
-    'it says "rollback"': { rest: (_, { tx }) => tx.query('rollback').catch(() => {}), error: /rollback/ },
-  };
-
-  it.each(Object.entries(failures))(
-    'a message that fails in a shared transaction (%s) loses one attempt, and the others take effect once',
-    async (_, { rest, options, error }) => {
-      await using db = await createTestDatabase();
-      await waiting(db, ['a1', 'b1', 'b2', 'c1', 'd1']);
-      const runs = new Runs();
-      const events: unknown[] = [];
-      const handler: Handler = (order, ctx) =>
-        order.orderId === 'b' && order.step === 1 ? rest(order, ctx) : undefined;
-      await using shop = onePlace(db, [placing(runs, handler, { ...late, ...options })]);
-      shop.on('failure', ({ attempt }) => events.push(attempt));
-      await shop.start();
-      await eventually(async () => expect(await leftIn(db)).toEqual(['b1', 'b2']));
-      await eventually(() => expect(events).toEqual([1]));
-      const failed = await eventually(async () => {
-        const { rows } = await db.pool.query(`select attempts, error from wh_inbox where attempts > 0`);
-        expect(rows).toHaveLength(1);
-        return rows as unknown[];
-      });
-      expect(failed).toEqual([{ attempts: 1, error: expect.stringMatching(error) }]);
-      expect(runs.sizes[0]).toBeGreaterThan(1); // it was in company at first
-      expect(runs.orders.lastIndexOf('b2')).toBeLessThan(runs.orders.lastIndexOf('b1'));
-      expect(await effectsOf(db)).toEqual(['a1', 'c1', 'd1']);
-      expect(await sentBy(db)).toEqual(['a', 'c', 'd']);
-      await shop.stop();
-      expect(events).toEqual([1]);
-    },
-  );
-
-  it('a message that failed in a shared transaction runs by itself behind those of its stream that succeeded', async () => {
-    await using db = await createTestDatabase();
-    await waiting(db, ['a1', 'a2', 'a3', 'b1']);
-    const runs = new Runs();
-    const onPlaced = placing(
-      runs,
-      ({ orderId, step }) => {
-        if (orderId === 'a' && step === 2) throw new Error('no');
-      },
-      late,
-    );
-    await using shop = onePlace(db, [onPlaced]);
-    await shop.start();
-    await eventually(async () => expect(await leftIn(db)).toEqual(['a2', 'a3']));
-    expect(runs.sizes[0]).toBeGreaterThan(1);
-    expect(await effectsOf(db)).toEqual(['a1', 'b1']);
-  });
-
-  it('a message with a bad payload is a dead letter, and the rest of its group is handled', async () => {
-    await using db = await createTestDatabase();
-    await waiting(db, ['a1']);
-    await arrive(db, 'OrderPlaced', { orderId: 'b', step: 'first' });
-    await waiting(db, ['c1']);
-    const runs = new Runs();
-    await using shop = onePlace(db, [placing(runs)]);
-    await shop.start();
-    await eventually(async () => expect(await leftIn(db)).toEqual([]));
-    expect(await deadLetters(db)).toHaveLength(1);
-    expect(await effectsOf(db)).toEqual(['a1', 'c1']);
-  });
-
-  it('a receptor whose shared transaction failed handles messages one by one for a while', async () => {
-    await using db = await createTestDatabase();
-    await waiting(db, ['a1', 'b1', 'c1', 'd1', 'e1']);
-    const runs = new Runs();
-    const onPlaced = placing(
-      runs,
-      async ({ orderId }) => {
-        if (orderId !== 'b') return;
-        await new Promise((resolve) => setTimeout(resolve, 30)); // so long as it was open, it is not shared after it
-        throw new Error('no');
-      },
-      late,
-    );
-    await using shop = onePlace(db, [onPlaced]);
-    await shop.start();
-    await eventually(async () => expect(await leftIn(db)).toEqual(['b1']));
-    expect(runs.sizes).toEqual([2, 1, 1, 1, 1, 1]);
-  });
-});
-
 describe('A message with a transaction of its own', () => {
   it.each<[string, (runs: Runs) => Receptor[]]>([
     ['of a receptor that says so', (runs) => [placing(runs, undefined, { alone: true })]],
@@ -380,105 +186,5 @@ describe('A message with a transaction of its own', () => {
     await shop.start();
     await eventually(async () => expect(await leftIn(db)).toEqual([]));
     expect(runs.sizes).toEqual([1, 1, 1]);
-  });
-});
-
-/** Another instance, which takes a stream away from the one that has it. */
-class Thief {
-  readonly coordinator: WorkCoordinator;
-  readonly #db: TestDatabase;
-
-  constructor(db: TestDatabase) {
-    this.#db = db;
-    this.coordinator = new WorkCoordinator({
-      pool: db.pool,
-      takeoverSeconds: 0,
-      instance: { serviceName: 'shop' },
-    });
-  }
-
-  async steal(orderId: string, count: number): Promise<void> {
-    const stolen = new Set<string>();
-    await eventually(async () => {
-      for (const table of ['wh_active_streams', 'wh_inbox']) {
-        await this.#db.pool.query(
-          `update ${table} set lease_expiry = clock_timestamp() where stream_id = $1 and instance_id <> $2`,
-          [streamIdOf(orderId), this.coordinator.instance.instanceId],
-        );
-      }
-      const { inbox } = await this.coordinator.processWorkBatch({ maxInboxItems: 10 });
-      for (const { messageId } of inbox) stolen.add(messageId);
-      expect(stolen.size).toBe(count);
-    });
-  }
-}
-
-describe('A lease that is lost in a shared transaction', inCompany, () => {
-  it('a lost lease undoes its shared transaction, and only the other messages run again', async () => {
-    await using db = await createTestDatabase();
-    await waiting(db, ['a1', 'a2', 'b1', 'c1']);
-    const thief = new Thief(db);
-    const runs = new Runs();
-    let isStolen = false;
-    const onPlaced = placing(runs, async ({ orderId }, { tx }) => {
-      if (orderId !== 'c' || isStolen || !runs.isShared(tx, 'a1')) return;
-      isStolen = true;
-      await thief.steal('a', 2);
-    });
-    await using shop = onePlace(db, [onPlaced]);
-    await shop.start();
-    await eventually(async () => expect(await leftIn(db)).toEqual(isStolen ? ['a1', 'a2'] : []));
-    await shop.stop();
-    expect(isStolen).toBe(true);
-    expect(runs.sizes[0]).toBeGreaterThan(2);
-    expect(runs.orders.filter((id) => id === 'a1')).toHaveLength(1);
-    expect(await effectsOf(db)).toEqual(['b1', 'c1']);
-    expect(await sentBy(db)).toEqual(['b', 'c']);
-  });
-
-  it('a lost lease aborts the running message of its group, and all take effect once', async () => {
-    await using db = await createTestDatabase();
-    await waiting(db, ['a1', 'b1', 'c1']);
-    const thief = new Thief(db);
-    const runs = new Runs();
-    const reasons: unknown[] = [];
-    const onPlaced = placing(runs, async ({ orderId }, { signal, tx }) => {
-      if (orderId !== 'c' || reasons.length > 0 || !runs.isShared(tx, 'a1')) return;
-      await thief.steal('a', 1);
-      await new Promise((resolve) => signal.addEventListener('abort', resolve));
-      reasons.push(signal.reason);
-      await thief.coordinator.deregister();
-    });
-    await using shop = onePlace(db, [onPlaced], { leaseSeconds: 2, renewSeconds: 1 });
-    await shop.start();
-    await eventually(async () => expect(await leftIn(db)).toEqual([]));
-    expect(reasons).toMatchObject([{ code: 'LEASE_LOST' }]);
-    expect(await effectsOf(db)).toEqual(['a1', 'b1', 'c1']);
-    expect(await sentBy(db)).toEqual(['a', 'b', 'c']);
-  });
-});
-
-describe('An instance that stops', inCompany, () => {
-  it('an instance that must stop at once undoes a shared transaction, and gives all messages back', async () => {
-    await using db = await createTestDatabase();
-    await waiting(db, ['a1', 'b1', 'c1']);
-    const runs = new Runs();
-    let hangs = () => {};
-    const hung = new Promise<void>((resolve) => (hangs = resolve));
-    const onPlaced = placing(runs, ({ orderId }, { signal }) => {
-      if (orderId !== 'b') return undefined;
-      hangs();
-      return new Promise((_, reject) => {
-        signal.addEventListener('abort', () => reject(signal.reason as Error));
-      });
-    });
-    const shop = onePlace(db, [onPlaced]);
-    await shop.start();
-    await hung;
-    await shop.stop({ seconds: 0 });
-    expect(runs.orders).toEqual(['a1', 'b1']);
-    expect(await effectsOf(db)).toEqual([]);
-    const { rows } = await db.pool.query('select attempts, instance_id from wh_inbox');
-    expect(rows).toEqual(Array.from({ length: 3 }, () => ({ attempts: 0, instance_id: null })));
   });
 });

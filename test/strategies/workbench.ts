@@ -3,6 +3,7 @@
 import { type WorkBatchRequest, WorkCoordinator } from '../../src/coordinator/index.js';
 import type { NewOutboxMessage } from '../../src/message.js';
 import { newMessageId } from '../../src/message-id.js';
+import type { WorkUnit } from '../../src/strategies/index.js';
 import { outboxMessage } from '../coordinator/new-messages.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 
@@ -53,6 +54,10 @@ export const numbered = (n: number, more: Partial<NewOutboxMessage> = {}): NewOu
 
 /** One that PostgreSQL cannot store. */
 export const poison = (n = -1): NewOutboxMessage => numbered(n, { eventData: { n, text: 'a\0b' } });
+
+/** A unit with one such message. */
+export const sends = (n: number): WorkUnit => ({ newOutboxMessages: [numbered(n)] });
+export const poisoned = (n?: number): WorkUnit => ({ newOutboxMessages: [poison(n)] });
 
 export const range = (from: number, to: number): number[] =>
   Array.from({ length: to - from + 1 }, (_, i) => from + i);
