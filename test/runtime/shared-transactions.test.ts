@@ -2,7 +2,7 @@ import pg from 'pg';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { WorkCoordinator } from '../../src/coordination.js';
 import { inProcessTransport, type Receptor, receptor } from '../../src/index.js';
-import { callWith } from '../crashes/call-with.js';
+import { callWith } from '../crashes/support/call-with.js';
 import { createTestDatabase } from '../support/database.js';
 import { eventually } from '../support/eventually.js';
 import { OrderPlaced, service } from './service.js';
