@@ -192,7 +192,7 @@ describe.each([
     expect(await refusal(list, {})).toBeUndefined();
     const unknown = await refusal(list, { no_such_key: 1 });
     expect(unknown).toMatchObject({ code: 'WB001', column: `${list}[0].no_such_key` });
-    const [, known = ''] = /known are (.*)$/.exec(unknown?.message ?? '') ?? [];
+    const [, known = ''] = /known keys are (.*)$/.exec(unknown?.message ?? '') ?? [];
     expect(keys.map(({ key }) => key).sort()).toEqual(known.split(', '));
   });
 

@@ -20,7 +20,10 @@ begin
   end if;
   c.now := clock_timestamp();
   if c.now < c.opened_at then
-    raise exception using errcode = 'serialization_failure', message = 'process_work_batch: the clock has gone back during this call';
+    raise exception using
+      errcode = 'serialization_failure',
+      message = 'process_work_batch: the clock of the server went back during this call',
+      hint = 'Nothing was changed. Send the call again.';
   end if;
   c.lease_expiry := c.now + make_interval(secs => c.lease_seconds);
   -- A lease that ends no earlier counts as new. A worker gives up what it holds longer than this before the end.

@@ -12,6 +12,6 @@ begin
     errcode = 'WB002',
     message = format('stream %s is at version %s, expected %s', p_stream_id, p_actual, p_expected),
     detail = jsonb_build_object('stream_id', p_stream_id, 'expected_version', p_expected, 'actual_version', p_actual)::text,
-    hint = 'Somebody else has appended to the stream. Read it again, decide again, and send with its present version.';
+    hint = 'Another transaction has appended to the stream. Read the stream again, decide again, and send with its new version.';
 end
 $$;

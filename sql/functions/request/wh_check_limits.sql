@@ -19,7 +19,7 @@ begin
   if current_setting('transaction_isolation') <> 'read committed' then
     raise exception using
       errcode = 'WB003',
-      message = format('process_work_batch: called in a %s transaction', current_setting('transaction_isolation')),
+      message = format('process_work_batch was called in a %s transaction', current_setting('transaction_isolation')),
       hint = 'Call it in a READ COMMITTED transaction. To send from a transaction of another level, insert into wh_outbox.';
   end if;
   -- One expression for the good case. Which field is bad is found out only if one is.

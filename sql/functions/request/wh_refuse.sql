@@ -11,7 +11,7 @@ as $$
 begin
   raise exception using
     errcode = 'WB001',
-    message = format('process_work_batch: %s %s', p_field, p_problem),
+    message = format('%s %s', p_field, p_problem),
     column = p_field,
     hint = 'Nothing was changed. Correct the field and send the call again.';
 end

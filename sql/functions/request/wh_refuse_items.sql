@@ -26,7 +26,7 @@ begin
     for v_key in select key from jsonb_object_keys(v_item) as k(key) loop
       if not p_shape ? v_key then
         perform wh_refuse(format('%s[%s].%s', p_field, v_place, v_key),
-          format('is not a known key; known are %s', (select string_agg(k, ', ' order by k) from jsonb_object_keys(p_shape) k)));
+          format('is not a known key; known keys are %s', (select string_agg(k, ', ' order by k) from jsonb_object_keys(p_shape) k)));
       end if;
     end loop;
     for v_key, v_type in select key, value from jsonb_each_text(p_shape) loop

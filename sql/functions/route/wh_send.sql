@@ -37,7 +37,8 @@ begin
         if v_try = 20 then
           raise exception using
             errcode = 'serialization_failure',
-            message = 'wh_send: others kept storing the same messages';
+            message = 'wh_send: other transactions kept storing the same messages',
+            hint = 'Nothing was stored. Run the transaction again.';
         end if;
     end;
   end loop;

@@ -42,6 +42,7 @@ begin
   end loop;
   raise exception using
     errcode = 'serialization_failure',
-    message = 'process_work_batch: other calls kept storing the same messages or opening the same streams';
+    message = 'process_work_batch: other calls kept storing the same messages or opening the same streams',
+    hint = 'Nothing was changed. Send the call again.';
 end
 $$;

@@ -42,6 +42,7 @@ begin
   end loop;
   raise exception using
     errcode = 'serialization_failure',
-    message = 'wh_receive: others kept receiving the same messages';
+    message = 'wh_receive: other transactions kept storing the same messages',
+    hint = 'Nothing was changed. Send the messages again.';
 end
 $$;

@@ -62,7 +62,7 @@ begin
       raise exception using
         errcode = 'WB004',
         message = format('no service listens to %s', (select string_agg(quote_ident(u), ', ' order by u) from unnest(v_unheard) u)),
-        hint = 'Nothing was changed.';
+        hint = 'Nothing was changed. Correct the destination, or start its service once in this database.';
     end if;
   end if;
   return query select u.message_id, u.message_id = any(v_held) from unnest(p_message_ids) as u(message_id);
