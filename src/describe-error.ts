@@ -25,9 +25,9 @@ function describeOne(thrown: unknown): string {
   try {
     if (thrown instanceof Error) return String(thrown.stack ?? `${thrown.name}: ${thrown.message}`);
     if (typeof thrown === 'object' && thrown !== null) return `an object was thrown: ${inspect(thrown)}`;
-    return thrown === undefined ? 'undefined was thrown, instead of an error' : String(thrown);
+    return thrown === undefined ? 'undefined was thrown instead of an error' : String(thrown);
   } catch {
-    return 'what was thrown cannot be shown';
+    return 'the thrown value cannot be shown';
   }
 }
 

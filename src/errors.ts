@@ -12,11 +12,11 @@ interface ErrorCode {
 /** Every code with its hint, and whether trying again makes sense. */
 export const errorCodes = {
   INVALID_REQUEST: {
-    hint: 'Correct the field named in details.field, or else in the message. Nothing of the call was applied.',
+    hint: 'Correct the field that details.field or the message names. Nothing of the call was applied.',
     retryable: false,
   },
   EXPECTED_VERSION: {
-    hint: 'Somebody else appended to the stream. Load it again, decide again, and send with its new version.',
+    hint: 'Another transaction has appended to the stream. Load it again, decide again, and send with its new version.',
     retryable: true,
   },
   ISOLATION_LEVEL: {
@@ -24,11 +24,11 @@ export const errorCodes = {
     retryable: false,
   },
   SCHEMA_TAKEN: {
-    hint: 'Give each service a schema of its own: `whizbang migrate --schema …`, and the option schema. After a rename stop the old instances first; one that died is forgotten after its staleThresholdSeconds.',
+    hint: 'Give each service a schema of its own: run `whizbang migrate --schema …` and set the option schema. If you renamed the service, stop its old instances first; an instance that died is removed after its staleThresholdSeconds.',
     retryable: false,
   },
   NOT_MIGRATED: {
-    hint: 'Run `whizbang migrate`, with --schema if it is not public, or call migrate(). Check that the schema option names that schema.',
+    hint: 'Run `whizbang migrate`, with --schema if the schema is not public, or call migrate(). Check that the option schema names the same schema.',
     retryable: false,
   },
   DATABASE_NEWER: {
@@ -36,7 +36,7 @@ export const errorCodes = {
     retryable: false,
   },
   MIGRATION_FAILED: {
-    hint: 'Nothing was changed. Read details and cause, remove the obstacle and migrate again.',
+    hint: 'Nothing was changed. Read details and cause, correct what they report, and migrate again.',
     retryable: false,
   },
   MIGRATION_CHANGED: {
@@ -44,19 +44,19 @@ export const errorCodes = {
     retryable: false,
   },
   CONNECTION_FAILED: {
-    hint: 'Nothing was sent. Check that PostgreSQL runs, the address and the credentials, and the size of the pool.',
+    hint: 'Nothing was sent. Check that PostgreSQL is running, that address and credentials are right, and that the pool is large enough.',
     retryable: true,
   },
   POOL_EXHAUSTED: {
     hint:
-      'Those who have the connections wait for others, perhaps. In a receptor send with ctx.send and ctx.publish, and ' +
-      'give invoke { tx: ctx.tx }; elsewhere give a connection back before you need the next. Or make the pool larger.',
+      'Code that holds a connection may be waiting for a second one. In a receptor, send with ctx.send and ctx.publish, ' +
+      'and pass { tx: ctx.tx } to invoke. Elsewhere, return a connection before you take the next. Or make the pool larger.',
     retryable: true,
   },
   CONNECTION_LOST: {
     hint:
-      'The call may or may not have been committed. New messages may be sent again under the same ids: the ' +
-      'second time they are ignored. Completions may be sent again: what no longer applies comes back as lost.',
+      'The call may or may not have been committed. You may send new messages again with the same ids: duplicates ' +
+      'are ignored. You may send completions again: those that no longer apply come back as lost.',
     retryable: false,
   },
   SERIALIZATION: {
@@ -68,7 +68,7 @@ export const errorCodes = {
     retryable: true,
   },
   TIMEOUT: {
-    hint: 'The server cancelled the statement and nothing was applied. Look at statement_timeout, lock_timeout and who holds the lock.',
+    hint: 'The server cancelled the statement and nothing was applied. Check statement_timeout, lock_timeout, and which session holds the lock.',
     retryable: false,
   },
   TRANSACTION_ABORTED: {
@@ -82,7 +82,7 @@ export const errorCodes = {
   DATABASE_EXHAUSTED: {
     hint:
       'Nothing of the call was applied. The server has no disk, memory or connections left, or its file system fails: see ' +
-      'details.sqlState and the log of the server. When there is room again, the same call may be made again.',
+      'details.sqlState and the log of the server. Make the same call again when that is corrected.',
     retryable: false,
   },
   PERMISSION_DENIED: {
@@ -98,7 +98,7 @@ export const errorCodes = {
     retryable: false,
   },
   INVALID_MESSAGE: {
-    hint: 'Correct the fields named in details.issues. What is sent travels as JSON, and is checked as the receiver will see it.',
+    hint: 'Correct the fields named in details.issues. A payload is converted to JSON first, and is checked as the receiver will see it.',
     retryable: false,
   },
   NO_DESTINATION: {
@@ -106,19 +106,19 @@ export const errorCodes = {
     retryable: false,
   },
   NO_RECEIVER: {
-    hint: 'It is kept and tried again. Check the name (`to`), that this service was started once in this database, and the grants of its schema.',
+    hint: 'The message is kept and tried again. Check the name in `to`, that the receiving service was started once in this database, and the grants of its schema.',
     retryable: false,
   },
   UNKNOWN_TRANSACTION: {
-    hint: 'Pass the transaction itself, of pg, postgres.js, Drizzle, Kysely, Prisma, Knex, TypeORM, MikroORM or Sequelize, or anything with query(text, values).',
+    hint: 'Pass the transaction object of pg, postgres.js, Drizzle, Kysely, Prisma, Knex, TypeORM, MikroORM or Sequelize, or any object with query(text, values).',
     retryable: false,
   },
   MESSAGE_TOO_NEW: {
-    hint: 'It was sent in a version that this code does not know yet. It is tried again; deploy the newer code before the attempts are used up.',
+    hint: 'The message has a version that this code does not know. It is tried again: deploy the newer code before its attempts are used up.',
     retryable: false,
   },
   NO_RECEPTOR: {
-    hint: 'Register a receptor for it in this process, or send the message instead of invoking it.',
+    hint: 'Register a receptor for the command in this process, or send the command instead of invoking it.',
     retryable: false,
   },
   UNKNOWN_EVENT: {
@@ -130,23 +130,23 @@ export const errorCodes = {
     retryable: false,
   },
   LEASE_LOST: {
-    hint: 'Another instance has the message now; nothing of this run was applied. Look for a blocked event loop or a stalled process.',
+    hint: 'Another instance has the message now, and nothing of this run was applied. Look for a blocked event loop or a stalled process.',
     retryable: false,
   },
   HANDLER_TIMEOUT: {
-    hint: 'The receptor ran longer than its timeoutSeconds. Let it listen to ctx.signal, or give it more time.',
+    hint: 'The receptor ran longer than its timeoutSeconds. Make it stop when ctx.signal is aborted, or raise timeoutSeconds.',
     retryable: false,
   },
   TRANSPORT_UNAVAILABLE: {
-    hint: 'The broker cannot be reached. What waits in the outbox is kept and sent when it is back.',
+    hint: 'The transport cannot be reached. Messages stay in the outbox and are sent when it can be reached again.',
     retryable: true,
   },
   ALREADY_STARTED: {
-    hint: 'Start an instance once, and await that one start. Nothing was changed: it runs on. For one more, call createWhizbang again.',
+    hint: 'Call start() once per instance and await it. Nothing was changed, and the instance keeps running. For another instance, call createWhizbang again.',
     retryable: false,
   },
   DISPOSED: {
-    hint: 'It was stopped or disposed. Make a new one.',
+    hint: 'The object was stopped or disposed. Create a new one.',
     retryable: false,
   },
   EMBEDDED_BINARIES_MISSING: {

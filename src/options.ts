@@ -169,7 +169,7 @@ export function refuseUnknownKeys(
     const near = nearestTo(key, known);
     throw new WhizbangError('INVALID_OPTION', {
       message: `${owner}: there is no option ${key}.`,
-      hint: near === undefined ? `There are ${[...known].sort().join(', ')}.` : `Did you mean ${near}?`,
+      hint: near === undefined ? `Known options: ${[...known].sort().join(', ')}.` : `Did you mean ${near}?`,
       details: { option: key, ...(near === undefined ? {} : { nearest: near }) },
     });
   }

@@ -207,10 +207,10 @@ export class Whizbang<Tx = Queryable> extends Dispatcher implements AsyncDisposa
   }
 
   #stopped(what: string): WhizbangError {
-    const why = this.#failure === undefined ? 'it is stopped' : 'its start failed, and that stopped it';
+    const why = this.#failure === undefined ? 'it is stopped' : 'it was stopped because its start failed';
     return new WhizbangError('DISPOSED', {
       message: `${this.service} cannot ${what}: ${why}.`,
-      hint: 'An instance starts once, also when that fails. Make a new one with createWhizbang.',
+      hint: 'An instance can be started only once, even if its start fails. Create a new one with createWhizbang.',
       cause: this.#failure,
     });
   }
@@ -218,7 +218,7 @@ export class Whizbang<Tx = Queryable> extends Dispatcher implements AsyncDisposa
 
 function alreadyStarted(service: string): WhizbangError {
   return new WhizbangError('ALREADY_STARTED', {
-    message: `${service} cannot start: it was started already.`,
+    message: `${service} cannot start: it is already started.`,
   });
 }
 

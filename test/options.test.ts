@@ -68,7 +68,7 @@ const coordinator = new WorkCoordinator({ pool, instance: { serviceName: 'test' 
 const shop = createWhizbang({ service: 'test', pool });
 
 function namesIn({ hint }: WhizbangError): string[] {
-  const [, names = ''] = /^There are (.*)\.$/.exec(hint) ?? [];
+  const [, names = ''] = /^Known options: (.*)\.$/.exec(hint) ?? [];
   return names.split(', ');
 }
 

@@ -16,7 +16,7 @@ export function databaseUrl(options: { databaseUrl?: string }): string {
   const url = options.databaseUrl ?? process.env.DATABASE_URL;
   if (url !== undefined && url !== '') return url;
   throw new WhizbangError('INVALID_OPTION', {
-    message: 'No database was named.',
+    message: 'No database URL was given.',
     hint: 'Give --database-url postgres://user@host/database or set DATABASE_URL.',
     details: { option: '--database-url' },
   });

@@ -111,7 +111,7 @@ export async function borrowClient(pool: ConnectionPool, withinMs = connectMs): 
   };
   return answerWithin(withinMs, connect(), () => {
     isLate = true;
-    return noClient(pool, new Error(`there was none within ${withinMs / 1000} seconds`));
+    return noClient(pool, new Error(`none became free within ${withinMs / 1000} seconds`));
   });
 }
 

@@ -82,13 +82,13 @@ export function fromDatabaseError(error: unknown): WhizbangError {
  * not find: it lists all of them, which hides what is missing.
  */
 function notMigrated({ message }: ServerError): string {
-  return `The schema is not migrated, or by an older version: ${message.replace(/\(.*\)/s, '(…)')}.`;
+  return `The schema is not migrated, or was migrated by an older version: ${message.replace(/\(.*\)/s, '(…)')}.`;
 }
 
 const tooManyConnections = '53300';
 const serverIsFull =
-  'Nothing was sent. All connections that the server, the database or the role may have are in use: make pools smaller, ' +
-  'raise max_connections, or put pgbouncer between.';
+  'Nothing was sent. All connections that the server, the database or the role may have are in use. Make pools smaller, ' +
+  'raise max_connections, or connect through pgbouncer.';
 
 /** Converts an error from before anything was sent. */
 export function connectionFailed(error: unknown): WhizbangError {

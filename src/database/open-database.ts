@@ -132,7 +132,7 @@ async function borrow(pool: ConnectionPool): Promise<ListenClient> {
   const client = (await borrowClient(pool)) as PooledClient & ListenClient;
   if (typeof client.on !== 'function') {
     client.release();
-    throw new Error('the clients of this pool report no notifications');
+    throw new Error('the clients of this pool cannot report notifications');
   }
   let isReleased = false;
   return {

@@ -112,8 +112,8 @@ export class CollectedMessages implements OutboxWriter {
 /** Converts DISPOSED into terms of the instance: senders do not know about strategies. */
 function stopped(service: string, cause: WhizbangError): WhizbangError {
   return new WhizbangError('DISPOSED', {
-    message: `${service} cannot send: it is stopped, or was while the message waited.`,
-    hint: 'Nothing was stored. Stop the instance after the last one who sends, or make a new one with createWhizbang.',
+    message: `${service} cannot send: the instance is stopped, or was stopped while the message waited.`,
+    hint: 'Nothing was stored. Stop the instance after the last send has returned, or create a new one with createWhizbang.',
     cause,
   });
 }

@@ -88,8 +88,8 @@ function refuseNoStream(
     throw invalidOption(method, 'stream', `${row.eventType} has no stream to append it to`, hint);
   }
   if (expectedVersion === undefined) return;
-  const fact = `expectedVersion is given, and ${row.eventType} has no stream`;
-  throw invalidOption(method, 'expectedVersion', fact, 'Leave it out.');
+  const fact = `expectedVersion is given, but ${row.eventType} has no stream`;
+  throw invalidOption(method, 'expectedVersion', fact, 'Leave it out, or define a stream for the event.');
 }
 
 function refuseSeveralStreams(
@@ -99,6 +99,6 @@ function refuseSeveralStreams(
 ): void {
   if (expectedVersion === undefined) return;
   if (rows.every(({ streamId }) => streamId === rows[0]?.streamId)) return;
-  const fact = 'expectedVersion is one for events of several streams';
-  throw invalidOption(method, 'expectedVersion', fact, `Call ${method} stream by stream.`);
+  const fact = 'expectedVersion is given for events of several streams';
+  throw invalidOption(method, 'expectedVersion', fact, `Call ${method} once for each stream.`);
 }

@@ -3,7 +3,7 @@ import type { MessageDefinition } from '../messages/index.js';
 
 export function notAMessage(value: unknown): WhizbangError {
   return new WhizbangError('INVALID_MESSAGE', {
-    message: `What was to be sent is not a message but ${kindOf(value)}.`,
+    message: `A message is needed, but ${kindOf(value)} was given.`,
     hint: 'Make messages by calling their definition: OrderPlaced({ orderId, total }).',
     details: { issues: [{ path: '', message: 'is not a message' }] },
   });
@@ -28,7 +28,7 @@ export function wrongKind({ type, kind }: MessageDefinition, method: string): Wh
 
 export function noDestination({ type }: MessageDefinition): WhizbangError {
   return new WhizbangError('NO_DESTINATION', {
-    message: `The command ${type} says nowhere which service handles it.`,
+    message: `The command ${type} names no receiver, and this service has no receptor for it.`,
     details: { type },
   });
 }

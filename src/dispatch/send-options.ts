@@ -122,7 +122,12 @@ export function resolveSendOptions(
     `is ${String(tx)}`,
     `Pass the transaction, or leave tx out to ${method} outside of one. Nothing was done.`,
   );
-  refuse(to !== undefined && !isName(to), 'to', 'is not the name of a service', 'Give its name.');
+  refuse(
+    to !== undefined && !isName(to),
+    'to',
+    'is not the name of a service',
+    'Give a text that is not empty.',
+  );
   refuse(
     at !== undefined && !isTime(at),
     'at',
@@ -138,8 +143,8 @@ export function resolveSendOptions(
   refuse(
     messageId !== undefined && count > 1,
     'messageId',
-    `is one for ${count} messages`,
-    'Send them one by one.',
+    `is given for ${count} messages`,
+    'Send the messages one by one, each with its own id.',
   );
   refuse(
     messageId !== undefined && !isGivenUuid(messageId),
@@ -186,7 +191,7 @@ function resolveScope(method: Method, scope: unknown): unknown {
   if (copy.fault === undefined) return copy.json;
   const { path, message } = copy.fault;
   const option = path === '' ? 'scope' : `scope.${path}`;
-  throw invalidOption(method, option, `${option} ${message}`, 'Give what JSON can hold.');
+  throw invalidOption(method, option, `${option} ${message}`, 'Give a value that JSON can hold.');
 }
 
 /**

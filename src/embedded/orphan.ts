@@ -14,7 +14,7 @@ export async function stopOrphan(dataDir: string): Promise<void> {
     if (await isGoneWithin(pid, 10_000)) return;
   }
   throw new WhizbangError('EMBEDDED_START_FAILED', {
-    message: `The server ${pid} that a dead process left in ${dataDir} cannot be stopped.`,
+    message: `The server with process id ${pid}, which a dead process left in ${dataDir}, cannot be stopped.`,
     details: { pid, dataDir },
   });
 }

@@ -61,7 +61,7 @@ export async function launchServer(plan: ServerPlan): Promise<ServerProcess> {
     if (Date.now() > end) {
       child.kill('SIGQUIT');
       await gone;
-      throw await startFailed(`took no connections within ${startTimeoutMs / 1000} s`, plan, log);
+      throw await startFailed(`accepted no connections within ${startTimeoutMs / 1000} s`, plan, log);
     }
     await sleep(5);
   }

@@ -25,8 +25,8 @@ export function resolveDefinition(kind: MessageKind, type: unknown, options: obj
     throw invalidOption(
       makers[kind],
       'type',
-      'the type is not a name',
-      'Give it a name, such as OrderPlaced.',
+      'the type is not a text, or is empty',
+      'Give the type a name, such as OrderPlaced.',
     );
   }
   const owner = `${makers[kind]}(${JSON.stringify(type)})`;
@@ -53,8 +53,8 @@ export function resolveDefinition(kind: MessageKind, type: unknown, options: obj
     throw invalidOption(
       owner,
       option,
-      `${option} is not a name`,
-      'Give a text that is not empty, or leave it out.',
+      `${option} is not a text, or is empty`,
+      `Give a text that is not empty, or leave ${option} out.`,
     );
   }
   const { formerly = [], aggregate } = given;
@@ -93,12 +93,12 @@ function resolveUpcasters(
   const steps = given as Readonly<Record<string, unknown>>;
   for (let from = 1; from < version; from++) {
     if (typeof steps[from] === 'function') continue;
-    const hint = `Add upcast: { ${from}: (old) => … }, which makes a payload of version ${from + 1} of one of version ${from}.`;
+    const hint = `Add upcast: { ${from}: (old) => … }, which turns a payload of version ${from} into one of version ${from + 1}.`;
     throw invalidOption(owner, 'upcast', `there is no upcaster from version ${from}`, hint);
   }
   const unused = Object.keys(steps).find((key) => !/^[1-9]\d*$/.test(key) || Number(key) >= version);
   if (unused !== undefined) {
-    const hint = `The version is ${version}: upcasters go from 1 to ${version - 1}. Was version to be raised?`;
+    const hint = `The version is ${version}, so upcasters go from 1 to ${version - 1}. Remove this one, or raise version.`;
     throw invalidOption(owner, 'upcast', `the upcaster ${unused} is never used`, hint);
   }
   return steps as Readonly<Record<number, Upcaster>>;

@@ -68,7 +68,7 @@ function* upcasting(
     try {
       payload = yield upcasters[from]?.(payload);
     } catch (cause) {
-      const issue = { path: '', message: `its upcaster from version ${from} threw` };
+      const issue = { path: '', message: `the upcaster from version ${from} threw an error` };
       throw invalidMessage(type, [issue], { schemaVersion, upcaster: from, cause });
     }
   }

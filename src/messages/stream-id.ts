@@ -34,10 +34,11 @@ export function streamOfRule(
     try {
       name = rule(payload);
     } catch (cause) {
-      throw refusal(`${type}: its stream rule threw.`, { type, cause });
+      throw refusal(`${type}: the function stream threw an error.`, { type, cause });
     }
     const fault = faultOf(name);
-    if (fault !== undefined) throw refusal(`${type}: the stream id that its rule gave ${fault}.`, { type });
+    if (fault !== undefined)
+      throw refusal(`${type}: the stream id that the function stream returned ${fault}.`, { type });
     return name == null ? null : idOf(name as string);
   };
 }
@@ -70,7 +71,7 @@ function faultOf(name: unknown): string | undefined {
 function refusal(message: string, { type, cause }: { type?: string; cause?: unknown } = {}): WhizbangError {
   return new WhizbangError('INVALID_MESSAGE', {
     message,
-    hint: 'Give the id of what the message is about, or null when it needs no order.',
+    hint: 'Return the id of what the message is about, or null if the message needs no order.',
     details: {
       ...(type === undefined ? {} : { type }),
       issues: [{ path: '', message: 'has no usable stream id' }],

@@ -61,7 +61,7 @@ function refuseNoDatabase(options: unknown): void {
   if (connectionString || pool || client) return;
   throw new WhizbangError('INVALID_OPTION', {
     message: 'migrate was given no connectionString, pool or client.',
-    hint: 'Give one of them. If it is there and undefined: is the environment variable set that it comes from?',
+    hint: 'Give one of them. If it is given but undefined, check that its environment variable is set.',
     details: { option: 'connectionString' },
   });
 }

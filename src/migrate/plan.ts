@@ -87,7 +87,7 @@ function refuseEdited(ledger: readonly LedgerRow[], known: Map<string, ReleaseFi
     const file = known.get(row.name);
     if (row.kind !== 'migration' || file === undefined || file.hash === row.hash) continue;
     throw new WhizbangError('MIGRATION_CHANGED', {
-      message: `Migration ${row.name} was applied by whizbang ${row.package_version} with another text than this package has.`,
+      message: `Migration ${row.name} was applied by whizbang ${row.package_version} with a text that differs from the one in this package.`,
       details: { migration: row.name, appliedHash: row.hash, packageHash: file.hash },
     });
   }

@@ -43,7 +43,7 @@ function makeReceptor(definition: MessageDefinition, ...rest: readonly unknown[]
   const owner = `receptor(${definition.type})`;
   const [options, handler] = typeof rest[0] === 'function' ? [{}, rest[0]] : rest;
   if (handler === rest[0] && rest.length > 1)
-    throw invalidOption(owner, 'handler', 'something follows the handler, which comes last', usage);
+    throw invalidOption(owner, 'handler', 'an argument follows the handler, which must be the last', usage);
   if (typeof handler !== 'function') throw invalidOption(owner, 'handler', 'there is no handler', usage);
   const given = (options ?? {}) as Readonly<Record<string, unknown>>;
   const others = ['name', 'transaction', 'alone', 'retry'];

@@ -166,7 +166,7 @@ function tellLost(events: WhizbangEmitter, source: 'outbox' | 'inbox', ids: read
 function logError(logger: Logger, error: unknown): void {
   const isHandedOutAgain = error instanceof WhizbangError && error.code === 'LEASE_LOST';
   const text = isHandedOutAgain
-    ? 'A message was handed out again while it was still here'
+    ? 'A message was handed out again while this instance still had it'
     : 'A report failed';
   logger[isHandedOutAgain ? 'info' : 'error']({ error: describeError(error) }, text);
 }

@@ -51,7 +51,7 @@ export function refuseWrongParts(options: unknown): void {
     throw wrong(
       'strategy',
       `strategy is ${JSON.stringify(strategy)}`,
-      "Give 'immediate' or 'interval'. For what belongs together, send it in shop.scope().",
+      "Give 'immediate' or 'interval'. To store several messages in one call, send them in shop.scope().",
     );
   }
   if (instanceId !== undefined && !isGivenUuid(instanceId)) {
@@ -68,7 +68,7 @@ function refuseDatabase(connectionString: unknown, pool: unknown): void {
     throw wrong(
       'connectionString',
       'neither connectionString nor pool is given',
-      'Give one of them. If it is there and undefined: is the environment variable set that it comes from?',
+      'Give one of them. If it is given but undefined, check that its environment variable is set.',
     );
   }
   if (connectionString !== undefined && pool !== undefined) {

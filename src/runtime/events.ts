@@ -87,7 +87,7 @@ export class WhizbangEmitter {
     const listeners = this.#emitter.rawListeners(name) as Listener<Name>[];
     if (listeners.length === 0) this.#logUnheard(name, args);
     const onError = (error: unknown) =>
-      this.#logger.error({ event: name, error: describeError(error) }, 'A listener threw');
+      this.#logger.error({ event: name, error: describeError(error) }, 'A listener threw an error');
     for (const listener of listeners) {
       try {
         const returned: unknown = listener(...args);
@@ -109,8 +109,9 @@ export class WhizbangEmitter {
       ...(error instanceof WhizbangError && { hint: error.hint }),
       error: describeError(error),
     };
-    if (name === 'failure') this.#logger.warn(described, 'An attempt failed, and is made again');
-    else this.#logger.error(described, 'A message was given up, and is a dead letter');
+    if (name === 'failure')
+      this.#logger.warn(described, 'An attempt failed; the message will be tried again');
+    else this.#logger.error(described, 'A message was given up and is now a dead letter');
   }
 
   get readiness(): Readiness {
@@ -139,7 +140,7 @@ export class WhizbangEmitter {
 function unknownEvent(name: string): WhizbangError {
   return new WhizbangError('INVALID_OPTION', {
     message: `on: there is no event ${name}.`,
-    hint: `There are ${Object.keys(names).join(', ')}.`,
+    hint: `Known events: ${Object.keys(names).join(', ')}.`,
     details: { option: 'event', value: name },
   });
 }

@@ -10,7 +10,10 @@ export async function flushAndDeregister(parts: {
   readonly logger: Logger;
 }): Promise<void> {
   await parts.sending.dispose().catch((error: unknown) => {
-    parts.logger.error({ error: describeError(error) }, 'What was sent last could not be stored');
+    parts.logger.error(
+      { error: describeError(error) },
+      'The messages that were sent last could not be stored',
+    );
   });
   await parts.coordinator.deregister().catch(() => 0);
 }

@@ -68,7 +68,7 @@ export class Workers<Tx> {
     const finished = Promise.all([publisher.whenIdle(), consumer.whenIdle(), intake.whenIdle()]);
     const isFinished = await beforeDeadline(finished, deadline);
     if (!isFinished) {
-      logger.warn({ seconds }, 'Not everything was finished in time; what still runs is given back');
+      logger.warn({ seconds }, 'Some messages were not finished in time; they are given back');
       publisher.abandon();
       consumer.abandon();
       intake.abandon();
@@ -79,7 +79,10 @@ export class Workers<Tx> {
     const end = orSoon(finalFlushMs);
     await before(end, listener?.close());
     if (!(await before(end, this.#reportAndDeregister()))) {
-      logger.warn({}, 'PostgreSQL did not take the last reports; the leases run out instead');
+      logger.warn(
+        {},
+        'PostgreSQL did not accept the last reports in time; the leases of these messages will end',
+      );
     }
     await before(end, this.#connection.close());
     // A call that was still on its way when the instance deregistered may have registered it again.
@@ -92,7 +95,7 @@ export class Workers<Tx> {
     await reports.dispose().catch((error: unknown) => {
       logger.warn(
         { error: describeError(error) },
-        'The last reports could not be made; their leases run out instead',
+        'The last reports failed; the leases of these messages will end',
       );
     });
     await flushAndDeregister({ sending, coordinator, logger });

@@ -196,7 +196,7 @@ function readRoom(
     cause = error;
   }
   throw new WhizbangError('INVALID_OPTION', {
-    message: `CallLine: room gave no two whole numbers: ${String(cause)}`,
+    message: `CallLine: room did not return whole numbers of at least 0: ${String(cause)}`,
     details: { option: 'room' },
     cause,
   });

@@ -21,7 +21,7 @@ export function createStrategy(name: StrategyName, options: CreateStrategyOption
   if (!Object.hasOwn(strategies, name)) {
     throw new WhizbangError('INVALID_OPTION', {
       message: `There is no strategy ${JSON.stringify(name)}.`,
-      hint: `There are ${Object.keys(strategies).join(', ')}.`,
+      hint: `Known strategies: ${Object.keys(strategies).join(', ')}.`,
       details: { option: 'strategy', value: name },
     });
   }

@@ -32,8 +32,8 @@ export function mayComeFromUnit({ code, details }: WhizbangError): boolean {
 export function asWhizbangError(error: unknown): WhizbangError {
   if (!(error instanceof RangeError)) return fromDatabaseError(error);
   return new WhizbangError('INVALID_REQUEST', {
-    message: `The call is too big to be encoded: ${error.message}`,
-    hint: 'Keep what is big elsewhere and send where to find it.',
+    message: `The call is too large to be encoded: ${error.message}`,
+    hint: 'Store large data elsewhere and send a reference to it.',
     cause: error,
   });
 }

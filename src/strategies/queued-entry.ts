@@ -32,8 +32,8 @@ export class QueuedEntry implements QueuedUnit {
     if (!this.#leaveQueue()) return false;
     this.reject(
       new WhizbangError('DISPOSED', {
-        message: 'The unit was withdrawn before a call had it.',
-        hint: 'Queue it again if it is still wanted.',
+        message: 'The unit was withdrawn before a call took it.',
+        hint: 'Queue the unit again if it is still needed.',
       }),
     );
     return true;

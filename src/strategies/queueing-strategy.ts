@@ -174,7 +174,7 @@ export class QueueingStrategy extends UnitShorthand implements WorkCoordinatorSt
     try {
       await this.#startRun().finished;
     } catch (cause) {
-      const message = 'The strategy was disposed, and its last flush failed before a call could carry this.';
+      const message = 'The strategy was disposed, and its last flush failed before this unit was sent.';
       for (const entry of this.#queue) entry.reject(new WhizbangError('DISPOSED', { message, cause }));
       this.#queue.clear();
       throw cause;
@@ -185,7 +185,7 @@ export class QueueingStrategy extends UnitShorthand implements WorkCoordinatorSt
     try {
       this.#onError(error);
     } catch (thrown) {
-      this.#logger.error({ err: thrown }, 'onError of a strategy has thrown');
+      this.#logger.error({ err: thrown }, 'The onError of a strategy threw an error');
     }
   }
 

@@ -70,7 +70,7 @@ export class Outside {
     const message = this.#carried.get(messageId);
     if (message === undefined) {
       throw new AssertionError({
-        message: `Message ${messageId} has not travelled yet, so it cannot arrive again. Await quiet() first.`,
+        message: `Message ${messageId} was not delivered yet, so it cannot be delivered again. Await quiet() first.`,
         operator: 'redeliver',
       });
     }

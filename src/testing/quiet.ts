@@ -79,6 +79,9 @@ export function circleOf(transport: InProcessTransport): QuietCircle {
 }
 
 function notQuiet(seconds: number, lines: readonly string[]): AssertionError {
-  const what = lines.length === 0 ? 'New messages kept coming.' : `What is left:\n${lines.join('\n')}`;
-  return new AssertionError({ message: `It was not quiet within ${seconds} s. ${what}`, operator: 'quiet' });
+  const what = lines.length === 0 ? 'New messages kept arriving.' : `What is left:\n${lines.join('\n')}`;
+  return new AssertionError({
+    message: `There was still work after ${seconds} s. ${what}`,
+    operator: 'quiet',
+  });
 }

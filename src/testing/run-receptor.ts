@@ -93,7 +93,7 @@ function missingTransaction<Tx>(): Tx {
   return new Proxy({} as Tx & object, {
     get: (_, property) => {
       throw new WhizbangError('UNKNOWN_TRANSACTION', {
-        message: `The receptor has used ctx.tx.${String(property)}, and runReceptor was given no tx.`,
+        message: `The receptor has used ctx.tx.${String(property)}, but runReceptor was given no tx.`,
         hint: 'Pass a tx of your own, or run the receptor on a database with startTestKit.',
       });
     },
@@ -109,7 +109,7 @@ function noEventStore({ name }: Receptor<never>): WhizbangError {
 
 function nothingToInvoke({ name }: Receptor<never>, type: string): WhizbangError {
   return new WhizbangError('NO_RECEPTOR', {
-    message: `The receptor ${name} has invoked ${type}, and runReceptor was not told what to answer.`,
+    message: `The receptor ${name} has invoked ${type}, but runReceptor was given no invoke.`,
     hint: 'Pass an invoke of your own, or run the receptor on a database with startTestKit.',
     details: { type },
   });

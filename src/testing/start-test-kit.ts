@@ -92,7 +92,7 @@ function ofWhizbang<Tx>(
 function refuseNamesake(service: string, members: readonly { readonly service: string }[]): void {
   if (members.every((member) => member.service !== service)) return;
   throw new WhizbangError('INVALID_OPTION', {
-    message: `startTestKit: another kit on this transport is ${service}, too, and has another database.`,
+    message: `startTestKit: another kit on this transport has the same service ${service} and another database.`,
     hint: 'Give each service a kit of its own, or each kit a transport.',
     details: { option: 'transport' },
   });

@@ -107,8 +107,8 @@ export class TestKit<Tx = Queryable> extends SentMessages implements AsyncDispos
     const { type } = message.definition;
     if (this.#parts.types.has(type)) return this.#parts.outside.deliver(message, options);
     throw new WhizbangError('NO_RECEPTOR', {
-      message: `${this.#parts.service} has no receptor for ${type}, so it would never arrive there.`,
-      hint: 'Give the kit a receptor for it.',
+      message: `${this.#parts.service} has no receptor for ${type}, so the message would never be delivered to it.`,
+      hint: 'Give the kit a receptor for this type.',
       details: { type },
     });
   }

@@ -23,7 +23,7 @@ export function pg(candidate: Candidate): Queryable | undefined {
       if (await hadToWait(client)) refuseEnded(client, 'nothing was stored');
       refuseIdle(client);
       const result = await client.query(text, values);
-      refuseEnded(client, 'it was stored on its own, and will leave');
+      refuseEnded(client, 'it was stored outside the transaction and will be sent');
       return rowsOf(result);
     },
   };
@@ -46,7 +46,7 @@ function refuseIdle(client: unknown): void {
   if (!isIdle(client)) return;
   throw notATransaction(
     'a client without an open transaction',
-    "Call client.query('begin') before, and await the sending before you commit. To send without a transaction, leave tx out.",
+    "Call client.query('begin') first, and await the call that sends before you commit. To send without a transaction, leave tx out.",
   );
 }
 
@@ -71,8 +71,8 @@ async function hadToWait(client: Queryable): Promise<boolean> {
 function refuseEnded(client: unknown, outcome: string): void {
   if (transactionStatusOf(client) !== 'I') return;
   throw new WhizbangError('UNKNOWN_TRANSACTION', {
-    message: `The transaction was ended before the message was stored: ${outcome}.`,
-    hint: 'Await the sending before you commit or roll back.',
+    message: `The transaction ended before the message was stored: ${outcome}.`,
+    hint: 'Await the call that sends the message before you commit or roll back.',
   });
 }
 

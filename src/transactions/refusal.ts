@@ -27,7 +27,7 @@ export function unknownTransaction(tx: unknown): WhizbangError {
   const keys = Object.keys(candidateOf(tx) ?? {});
   const named = keys.slice(0, 12).join(', ') + (keys.length > 12 ? ', …' : '');
   return new WhizbangError('UNKNOWN_TRANSACTION', {
-    message: `tx is ${got}${named === '' ? '' : ` with the keys ${named}`}, which is no transaction that is known here.`,
+    message: `tx is ${got}${named === '' ? '' : ` with the keys ${named}`}, which is not a known kind of transaction.`,
     details: { got, keys },
   });
 }

@@ -48,7 +48,7 @@ describe('whizbang migrate', () => {
       code: 1,
       stdout: '',
       stderr:
-        'INVALID_OPTION: No database was named.\n' +
+        'INVALID_OPTION: No database URL was given.\n' +
         'Give --database-url postgres://user@host/database or set DATABASE_URL.\n',
     });
     const schema = await runCli(['migrate', '--schema', 'pg_x'], { DATABASE_URL: db.connectionString });

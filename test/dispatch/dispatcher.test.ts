@@ -123,7 +123,7 @@ describe('The kind of a message', () => {
     const { dispatcher } = openShop();
     const likeAnEmitter = () => dispatcher.send('PlaceOrder' as never, { orderId: 'a' } as never);
     expect((await refusalOf(likeAnEmitter, 'INVALID_MESSAGE')).message).toContain(
-      'not a message but a string',
+      'A message is needed, but a string was given.',
     );
   });
 });

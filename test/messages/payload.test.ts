@@ -207,7 +207,7 @@ describe('A payload of an older version', () => {
       },
     });
     const error = await refusalOf(() => readPayload(Broken, { a: 1 }, 1), 'INVALID_MESSAGE');
-    expect(error.message).toBe('Broken: the payload: its upcaster from version 2 threw.');
+    expect(error.message).toBe('Broken: the payload: the upcaster from version 2 threw an error.');
     expect(error.details).toMatchObject({ schemaVersion: 1, upcaster: 2 });
     expect(error.cause).toBe(cause);
   });

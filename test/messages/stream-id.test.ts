@@ -80,7 +80,7 @@ describe('The stream rule of a definition', () => {
 
   it('a stream rule that gives an empty id is refused with the type of the message', async () => {
     const error = await refusalOf(() => ruled((order) => order.id).streamOf({ id: '' }), 'INVALID_MESSAGE');
-    expect(error.message).toBe('OrderPlaced: the stream id that its rule gave is empty.');
+    expect(error.message).toBe('OrderPlaced: the stream id that the function stream returned is empty.');
     expect(error.details.type).toBe('OrderPlaced');
   });
 
@@ -90,6 +90,6 @@ describe('The stream rule of a definition', () => {
       throw cause;
     });
     const error = await refusalOf(() => rule.streamOf({ id: 'a' }), 'INVALID_MESSAGE');
-    expect(error).toMatchObject({ message: 'OrderPlaced: its stream rule threw.', cause });
+    expect(error).toMatchObject({ message: 'OrderPlaced: the function stream threw an error.', cause });
   });
 });

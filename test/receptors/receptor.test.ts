@@ -75,7 +75,7 @@ describe('Receptors that are refused', () => {
   it('a receptor is refused when its options come after the handler', async () => {
     const swapped = () => receptor(OrderPlaced, handler as never, { timeoutSeconds: 5 } as never);
     const { message, hint } = await refusalOf(swapped, 'INVALID_OPTION');
-    expect(message).toContain('the handler, which comes last');
+    expect(message).toContain('the handler, which must be the last');
     expect(hint).toContain('receptor(OrderPlaced, { timeoutSeconds: 30 }, handler)');
   });
 

@@ -35,7 +35,7 @@ describe('A listener that throws', () => {
     await eventually(async () => expect(await deadLetters(db)).toMatchObject([{ attempts: 2 }]));
     await eventually(() =>
       expect(logged).toContainEqual({
-        text: 'A listener threw',
+        text: 'A listener threw an error',
         facts: expect.objectContaining({ event }),
       }),
     );
@@ -77,9 +77,12 @@ describe('A receptor that throws', () => {
     expect(heard).toBe(1);
     const error = expect.stringContaining('Error: the printer is out of paper\n    at ');
     expect(logged).toEqual([
-      ['An attempt failed, and is made again', expect.objectContaining({ messageId, attempt: 2, error })],
       [
-        'A message was given up, and is a dead letter',
+        'An attempt failed; the message will be tried again',
+        expect.objectContaining({ messageId, attempt: 2, error }),
+      ],
+      [
+        'A message was given up and is now a dead letter',
         expect.objectContaining({ messageId, attempt: 3, error }),
       ],
     ]);

@@ -104,7 +104,9 @@ describe('When receptors have taken every connection of the pool', () => {
     pool.options.connectionTimeoutMillis = 100; // from now on nobody waits longer, and nobody has one to open
     await arrive(db, 'OrderPlaced', { orderId: 'a' });
     await eventually(() => expect(warnings.length).toBeGreaterThan(5));
-    expect(new Set(warnings)).toEqual(new Set(['There was no connection for a receptor; it is run again']));
+    expect(new Set(warnings)).toEqual(
+      new Set(['No connection was available for a receptor; it will run again']),
+    );
     for (const client of taken) client.release();
     await eventually(() => expect(attempts).toEqual([1]));
     await shop.stop();

@@ -128,7 +128,7 @@ describe('Starting', () => {
     const handled: string[] = [];
     const onPlaced = receptor(OrderPlaced, ({ orderId }) => void handled.push(orderId));
     await using shop = service(db, { receptors: [onPlaced] });
-    const refusal = { code: 'ALREADY_STARTED', message: 'shop cannot start: it was started already.' };
+    const refusal = { code: 'ALREADY_STARTED', message: 'shop cannot start: it is already started.' };
     const started = shop.start();
     await expect(shop.start()).rejects.toMatchObject(refusal);
     expect(await started).toBe(shop);
@@ -143,7 +143,7 @@ describe('Starting', () => {
     await expect(shop.start()).rejects.toMatchObject({ code: 'NOT_MIGRATED' });
     await expect(shop.start()).rejects.toMatchObject({
       code: 'DISPOSED',
-      message: 'shop cannot start: its start failed, and that stopped it.',
+      message: 'shop cannot start: it was stopped because its start failed.',
       cause: { code: 'NOT_MIGRATED' },
     });
   });

@@ -88,12 +88,12 @@ describe('Stopping', () => {
     await Promise.all([shop.stop(), shop.stop()]);
     await expect(shop.publish(OrderPlaced({ orderId: 'a' }))).rejects.toMatchObject({
       code: 'DISPOSED',
-      message: expect.stringContaining('shop cannot send: it is stopped'),
+      message: expect.stringContaining('shop cannot send: the instance is stopped'),
     });
     await expect(shop.start()).rejects.toMatchObject({
       code: 'DISPOSED',
       message: 'shop cannot start: it is stopped.',
-      hint: expect.stringContaining('Make a new one with createWhizbang'),
+      hint: expect.stringContaining('Create a new one with createWhizbang'),
     });
   });
 

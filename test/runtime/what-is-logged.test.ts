@@ -46,7 +46,7 @@ describe('What an instance logs', () => {
       'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
     );
     await shop.publish(OrderPlaced({ orderId: 'a' })).catch(() => {});
-    const begun = 'PostgreSQL does not answer, or refuses; what there is to report stays queued';
+    const begun = 'PostgreSQL does not answer or refuses the call; reports stay queued';
     await eventually(() => expect(texts('warn')).toContain(begun));
     await admin.query(`alter database ${db.name} reset default_transaction_read_only`);
     await admin.query(

@@ -98,7 +98,7 @@ describe('An instance that cannot start', () => {
     });
     await expect(shop.start()).rejects.toMatchObject({
       code: 'CONNECTION_FAILED',
-      hint: expect.stringContaining('Check that PostgreSQL runs'),
+      hint: expect.stringContaining('Check that PostgreSQL is running'),
     });
   });
 
@@ -107,7 +107,8 @@ describe('An instance that cannot start', () => {
     await using shop = service(db, { schema: 'nowhere' });
     await expect(shop.start()).rejects.toMatchObject({
       code: 'NOT_MIGRATED',
-      message: 'The schema is not migrated, or by an older version: schema "nowhere" does not exist.',
+      message:
+        'The schema is not migrated, or was migrated by an older version: schema "nowhere" does not exist.',
       hint: expect.stringContaining('whizbang migrate'),
     });
     await db.pool.query('create schema empty');

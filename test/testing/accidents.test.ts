@@ -28,7 +28,7 @@ describe('deliver and redeliver', () => {
     await using kit = await startShop();
     await expect(kit.deliver(placed('a'))).rejects.toMatchObject({ code: 'NO_RECEPTOR' });
     await expect(kit.redeliver('01999999-0000-7000-8000-000000000000')).rejects.toThrow(
-      'has not travelled yet',
+      'was not delivered yet',
     );
   });
 

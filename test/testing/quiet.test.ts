@@ -35,7 +35,7 @@ describe('quiet', () => {
       expect(await heldIn(kit, 'wh_inbox')).toBe(2);
     });
     await expect(kit.quiet({ seconds: 0.1 })).rejects.toThrow(
-      `It was not quiet within 0.1 s. What is left:
+      `There was still work after 0.1 s. What is left:
 - inbox OrderPlaced ${first}: its receptor has not returned
 - inbox OrderPlaced ${second}: it waits behind ${first} of its stream`,
     );

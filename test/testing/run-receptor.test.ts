@@ -45,7 +45,7 @@ describe('runReceptor', () => {
     const { onPlaced } = countingReceptor();
     await expect(runReceptor(onPlaced, OrderPlaced({ orderId: 'a' }))).rejects.toMatchObject({
       code: 'UNKNOWN_TRANSACTION',
-      message: 'The receptor has used ctx.tx.query, and runReceptor was given no tx.',
+      message: 'The receptor has used ctx.tx.query, but runReceptor was given no tx.',
     });
   });
 
@@ -62,7 +62,7 @@ describe('runReceptor', () => {
     expect(run.sent()).toHaveLength(1);
     await expect(runReceptor(onPlaced, OrderPlaced({ orderId: 'a' }), { tx })).rejects.toMatchObject({
       code: 'NO_RECEPTOR',
-      message: 'The receptor OrderPlaced has invoked ShipOrder, and runReceptor was not told what to answer.',
+      message: 'The receptor OrderPlaced has invoked ShipOrder, but runReceptor was given no invoke.',
     });
   });
 

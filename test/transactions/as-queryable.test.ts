@@ -12,7 +12,7 @@ describe('Values that are not a transaction', () => {
   }
 
   it.each([
-    ['undefined', undefined, 'tx is undefined, which is no transaction'],
+    ['undefined', undefined, 'tx is undefined, which is not a known kind of transaction'],
     ['null', null, 'tx is null, which'],
     ['a connection string', 'postgres://me:hunter2@db', 'tx is of type string, which'],
     ['a promise of one', Promise.resolve({}), 'a Promise (an await is missing)'],

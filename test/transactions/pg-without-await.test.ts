@@ -14,7 +14,7 @@ it.each(['rollback', 'commit'])(
       const refused = expect(sending).rejects.toMatchObject({
         code: 'UNKNOWN_TRANSACTION',
         message: expect.stringContaining('nothing was stored'),
-        hint: expect.stringContaining('Await the sending'),
+        hint: expect.stringContaining('Await the call that sends the message'),
       });
       await client.query(end);
       await refused;

@@ -85,7 +85,7 @@ describe('A message that is handed out again while it is held', () => {
     ]);
     expect(runs.errors[0]).toMatchObject({
       code: 'LEASE_LOST',
-      message: 'Message a1 was handed out again while it was running here',
+      message: 'Message a1 was handed out again while it was running here.',
     });
   });
 

@@ -72,7 +72,7 @@ export class Hub {
   refuseWhenAway(): void {
     if (this.#isAway) {
       throw new WhizbangError('TRANSPORT_UNAVAILABLE', {
-        message: 'The in-process transport has gone away.',
+        message: 'The in-process transport cannot be reached.',
       });
     }
   }

@@ -39,7 +39,7 @@ export class PostgresConnection implements TransportConnection {
     if (schemas.length === 0) return;
     this.#host.logger.warn(
       { schemas },
-      'There are schemas of whizbang here that this role may not deliver to; their services get nothing from this one',
+      'This role may not deliver to some whizbang schemas of this database; their services get no messages from this one',
     );
   }
 

@@ -47,7 +47,7 @@ function outcomeOf({ outcome, error }: TransferRow): SendOutcome {
       ? { message: message as string, details: { sqlState: sqlstate } }
       : {
           message: `The receiver in schema ${JSON.stringify(schema)} failed: ${message}`,
-          hint: 'The other receivers have the message, and this one gets it when it is tried again: see what its schema lacks.',
+          hint: 'The other receivers have the message. This one gets it when it is tried again: correct the error in its schema.',
           details: { schema, sqlState: sqlstate },
         };
   return { kind: 'failed', error: new WhizbangError(codeOf(sqlstate as string), facts) };
@@ -108,7 +108,7 @@ const outages: ReadonlySet<WhizbangErrorCode> = new Set([
 export function unavailable(error: unknown): WhizbangError {
   return new WhizbangError('TRANSPORT_UNAVAILABLE', {
     message: `The PostgreSQL transport cannot be reached: ${error instanceof Error ? error.message : String(error)}`,
-    hint: 'What waits in the outbox is kept and sent when the database is back. See cause.',
+    hint: 'Messages stay in the outbox and are sent when the database answers again. See cause.',
     cause: error,
   });
 }

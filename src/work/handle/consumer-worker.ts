@@ -123,7 +123,7 @@ export class ConsumerWorker<Tx> implements Lane {
 
   abandon(): void {
     this.#processor.releaseQueued(); // a group may have been put back, so that each message runs by itself
-    this.#processor.abortRunning(new Error('The instance stops and cannot wait any longer.'));
+    this.#processor.abortRunning(new Error('The instance is stopping and cannot wait any longer.'));
   }
 
   async whenIdle(): Promise<void> {

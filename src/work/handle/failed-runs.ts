@@ -86,8 +86,8 @@ export class FailedRuns<Tx> {
     this.#logger.warn(
       { messageId, ...outageFacts(error) },
       foundNone
-        ? 'There was no connection for a receptor; it is run again'
-        : 'The connection of a receptor broke, or its commit was not answered; it is run again',
+        ? 'No connection was available for a receptor; it will run again'
+        : 'The connection of a receptor broke, or its commit was not answered; it will run again',
     );
     if (foundNone) await pause(noConnectionMs, undefined, { signal }).catch(() => {});
     return { kind: 'released' };

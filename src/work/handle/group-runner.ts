@@ -62,7 +62,10 @@ export class GroupRunner<Tx> {
       return started.map(() => ({ kind: 'settled' }));
     } catch (error) {
       if (started.length === 1) return [await failedRuns.outcomeOf(error, firstTask, transaction)];
-      logger.debug({ count: started.length, ...outageFacts(error) }, 'handled one by one');
+      logger.debug(
+        { count: started.length, ...outageFacts(error) },
+        'A shared transaction failed; its messages are handled one by one',
+      );
       sharing.failed(
         started.map(({ item }) => this.#receptorOf(item)),
         transaction.openMs,

@@ -76,7 +76,7 @@ const never = () => new AbortController().signal;
 function stopped({ type }: Invocation['envelope']): WhizbangError {
   return new WhizbangError('DISPOSED', {
     message: `${type} cannot be invoked: the instance is stopped.`,
-    hint: 'Stop the instance after the last one who invokes, or make a new one with createWhizbang.',
+    hint: 'Stop the instance after the last invoke has returned, or create a new one with createWhizbang.',
     details: { type },
   });
 }

@@ -22,7 +22,7 @@ export function failed<Tx>(receptor: Receptor<Tx>, error: unknown, isFinal: bool
 
 export function interruptedTooOften(interruptions: number): WhizbangError {
   return new WhizbangError('LEASE_LOST', {
-    message: `${interruptions} instances died or stalled that had this message, and may have been running it.`,
-    hint: 'Look for what they died of: memory, a crash in native code. Then put the message back.',
+    message: `${interruptions} instances died or stalled while they held this message, and may have been running it.`,
+    hint: 'Find out why they died, for example lack of memory or a crash in native code. Then put the message back.',
   });
 }

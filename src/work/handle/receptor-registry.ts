@@ -47,7 +47,7 @@ export class ReceptorRegistry<Tx> {
         'createWhizbang',
         'receptors',
         `the command ${type} has two receptors`,
-        'A command has one receiver. Publish an event, or put both into one receptor.',
+        'A command has one receptor. Publish an event instead, or put both handlers into one receptor.',
       );
     }
     if (known.some(({ name }) => name === receptor.name)) {
@@ -55,7 +55,7 @@ export class ReceptorRegistry<Tx> {
         'createWhizbang',
         'receptors',
         `two receptors of ${type} are called ${receptor.name}`,
-        'Give each a name of its own: receptor(definition, { name: "…" }, handler). It is kept with what it has handled, so it must not change.',
+        'Give each a name of its own: receptor(definition, { name: "…" }, handler). The name is stored with what the receptor has handled, so it must not change.',
       );
     }
     this.#byType.set(type, [...known, receptor]);

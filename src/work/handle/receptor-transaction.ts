@@ -133,5 +133,5 @@ export class ReceptorTransaction<Tx> {
 }
 
 function notBegun(): Error {
-  return new Error('The transaction that was given to createWhizbang has not run the receptor.');
+  return new Error('The function transaction, which was given to createWhizbang, has not run the receptor.');
 }

@@ -74,7 +74,7 @@ async function sendReturned(dispatcher: Dispatcher, returned: unknown): Promise<
 /** Error for a send after the handler has ended: the message would be accepted and never sent. */
 function overError({ name }: Receptor<never>): WhizbangError {
   return new WhizbangError('DISPOSED', {
-    message: `The receptor ${name} is over, and its messages are on their way: nothing can be sent with them now.`,
+    message: `The receptor ${name} has ended and its messages are stored: it cannot send any more.`,
     hint: 'Await everything that sends before the receptor returns.',
   });
 }

@@ -89,7 +89,7 @@ export class HeldLeases {
       if (ids.length === 0) continue;
       logger.warn(
         { source: lane.source, count: ids.length },
-        'Leases ran out before they could be renewed: the event loop was blocked, the process stopped, or PostgreSQL away',
+        'Leases ended before they could be renewed: the event loop was blocked, the process stood still, or PostgreSQL did not answer',
       );
       this.#options.onLeaseLost(lane.source, ids);
     }

@@ -7,7 +7,7 @@ export const isLeaseLost = (error: unknown): boolean =>
 
 export function leaseLost({ messageId, streamId }: Pick<WorkItem, 'messageId' | 'streamId'>): WhizbangError {
   return new WhizbangError('LEASE_LOST', {
-    message: `The lease of message ${messageId} was lost while it ran`,
+    message: `The lease of message ${messageId} was lost while it ran.`,
     details: { messageId, streamId },
   });
 }
@@ -17,8 +17,8 @@ export function handedOutAgain(
   state: string,
 ): WhizbangError {
   return new WhizbangError('LEASE_LOST', {
-    message: `Message ${messageId} was handed out again while it was ${state} here`,
-    hint: 'Its lease ended unnoticed. It is run once. Look for a blocked event loop, a stalled process or slow calls.',
+    message: `Message ${messageId} was handed out again while it was ${state} here.`,
+    hint: 'Its lease ended before this instance noticed. The message is run once. Look for a blocked event loop, a stalled process or slow calls.',
     details: { messageId, streamId },
   });
 }

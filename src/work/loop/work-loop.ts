@@ -205,7 +205,7 @@ export class WorkLoop {
         this.#awaySince = performance.now();
         logger.warn(
           outageFacts(error),
-          'PostgreSQL does not answer, or refuses; what there is to report stays queued',
+          'PostgreSQL does not answer or refuses the call; reports stay queued',
         );
         this.#options.onReachable(false);
       }

@@ -58,7 +58,7 @@ export class DeliveryIntake {
       }
       logger.warn(
         { error: describeError(error) },
-        'PostgreSQL refused a message that arrived; it is kept as a dead letter',
+        'PostgreSQL refused a message that the transport delivered; it is kept as a dead letter',
       );
       const bytes = Buffer.from(JSON.stringify(delivery.content));
       const asUnreadable = storeUnreadable((error as Error).message, bytes);
@@ -72,7 +72,7 @@ export class DeliveryIntake {
     await delivery.acknowledge().catch((error: unknown) => {
       logger.debug(
         { error: describeError(error) },
-        'An acknowledgement did not get through; the message comes again and is ignored',
+        'An acknowledgement failed; the transport delivers the message again, and the duplicate is ignored',
       );
     });
   }

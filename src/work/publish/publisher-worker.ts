@@ -155,7 +155,7 @@ export class PublisherWorker implements Lane {
         return;
       } catch (error) {
         if (waitMs === firstWaitMs) {
-          logger.warn(outageFacts(error), 'The transport cannot be reached; what is to be sent waits');
+          logger.warn(outageFacts(error), 'The transport cannot be reached; messages wait in the outbox');
           onReachable(false);
         }
         // The batch is kept, with its leases renewed, and sent again unchanged, so that nothing overtakes it.

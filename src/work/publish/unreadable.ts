@@ -27,5 +27,5 @@ export const isUnreadable = (content: Delivery['content']): content is Unreadabl
 export function unreadableError(item: WorkItem): Error {
   if (item.destination !== unreadable) return new Error(`There is no receptor for ${item.eventType} here.`);
   const { reason } = item.eventData as { reason?: string };
-  return new FinalError(`What arrived is not a message: ${reason ?? 'no reason was given'}`);
+  return new FinalError(`The delivered data is not a message: ${reason ?? 'no reason was given'}`);
 }

@@ -81,9 +81,9 @@ export class OutcomeNotices<Item extends OrderedItem> {
     try {
       if (this.#callbacks.onError) this.#callbacks.onError(error, item);
       else
-        consoleLogger.error({ error, messageId }, 'The outcome of a message was not taken as it should be');
+        consoleLogger.error({ error, messageId }, 'A callback for the outcome of a message threw an error');
     } catch (worse) {
-      consoleLogger.error({ error: worse, messageId }, 'onError threw');
+      consoleLogger.error({ error: worse, messageId }, 'onError threw an error');
     }
   }
 }

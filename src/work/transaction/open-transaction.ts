@@ -84,8 +84,8 @@ export class OpenTransaction implements Queryable {
 
   #aborted(): WhizbangError {
     return new WhizbangError('TRANSACTION_ABORTED', {
-      message: `A statement of this transaction had failed, and its error was caught or not awaited: ${textOf(this.#refused)}`,
-      hint: 'Await every statement and let its error pass. Use a savepoint for one that may fail.',
+      message: `A statement of this transaction failed, and its error was caught or not awaited: ${textOf(this.#refused)}`,
+      hint: 'Await every statement and do not catch its error. Use a savepoint for a statement that may fail.',
       cause: this.#refused,
     });
   }
@@ -108,8 +108,8 @@ function commandsOf(answer: unknown): unknown[] {
 
 function notYours(word: string): WhizbangError {
   return new WhizbangError('INVALID_REQUEST', {
-    message: `A receptor cannot say "${word.toLowerCase()}": its transaction is committed when it returns, and rolled back when it throws.`,
-    hint: 'Throw to roll back. For a part of it, use a savepoint. What must be committed by itself needs a connection of its own.',
+    message: `A receptor cannot run "${word.toLowerCase()}": its transaction is committed when it returns, and rolled back when it throws.`,
+    hint: 'Throw an error to roll back. Use a savepoint to roll back a part. Use another connection for what must be committed separately.',
     details: { field: 'text' },
   });
 }
@@ -117,14 +117,14 @@ function notYours(word: string): WhizbangError {
 function endedError(): WhizbangError {
   return new WhizbangError('UNKNOWN_TRANSACTION', {
     message:
-      'The receptor has ended its own transaction. What it wrote before may be committed, and is done again.',
+      'The receptor has ended its own transaction. What it wrote before may be committed, and will be written again.',
     hint: 'Leave commit and rollback to whizbang: it commits when the receptor returns and rolls back when it throws.',
   });
 }
 
 function overError(): WhizbangError {
   return new WhizbangError('DISPOSED', {
-    message: 'The transaction of this receptor is over.',
+    message: 'The transaction of this receptor has ended.',
     hint: 'Await everything that uses ctx.tx before the receptor returns, and stop when ctx.signal is aborted.',
   });
 }

@@ -93,7 +93,7 @@ class Abandoned {
     this.broken = isSilent(reason)
       ? reason
       : new WhizbangError('CONNECTION_LOST', {
-          message: 'A transaction was ended, because its lease was lost or the instance stops.',
+          message: 'A transaction was ended because its lease was lost or the instance is stopping.',
         });
   }
 }

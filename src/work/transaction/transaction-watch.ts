@@ -111,7 +111,7 @@ export class TransactionWatch<Tx> {
     watched.giveUp(
       new WhizbangError('CONNECTION_FAILED', {
         message: `The transaction had not begun after ${Math.round(waitedMs / 1000)} seconds.`,
-        hint: 'The pool of your library has no connection left, or one that does not answer. Set its keepAlive.',
+        hint: 'The pool of your library has no free connection, or has one that does not answer. Set its keepAlive.',
       }),
     );
   }
@@ -154,7 +154,7 @@ export class TransactionWatch<Tx> {
 
 function silent(answerMs: number): WhizbangError {
   return new WhizbangError('CONNECTION_LOST', {
-    message: `The connection of a transaction has fallen silent: PostgreSQL waits for it, or has ended it, and over it nothing came for ${answerMs / 1000} seconds.`,
+    message: `The connection of a transaction does not answer: PostgreSQL waits for the client or has ended the session, and nothing was received for ${answerMs / 1000} seconds.`,
     details: { unansweredMs: answerMs },
   });
 }
