@@ -69,7 +69,7 @@ try {
   for (const name of chosen) {
     const setting = settings[name];
     if (setting === undefined)
-      throw new Error(`No setting is called ${name}: ${Object.keys(settings).join(', ')}`);
+      throw new Error(`There is no setting ${name}. Known settings: ${Object.keys(settings).join(', ')}`);
     const queue = await BenchQueue.open(server);
     await queue.client.query(`set track_functions = 'all'`);
     await setting(queue, async () => {

@@ -1,5 +1,5 @@
 // The shape of a benchmark question. In: a server and the size of the run (full or quick).
-// Out: findings, each one ratio with its spread and, where the design sets one, its bar.
+// Out: findings, each one ratio with its spread and, where there is one, its bar.
 // Called by run.ts, one question after the other. A question never fails because of a timing;
 // it throws only when what it measures does not work.
 
@@ -9,8 +9,7 @@ export interface Bar {
   readonly kind: 'at-least' | 'at-most';
   readonly value: number;
   /**
-   * False: the bar is set by section 5 of the design. True: it is set by this benchmark, because the design
-   * names no number.
+   * False: the bar is a goal of the project, set before measuring. True: it is set by this benchmark only.
    */
   readonly own?: boolean;
 }

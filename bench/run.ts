@@ -35,7 +35,7 @@ if (options.help) {
 function chosen(names: readonly string[]): readonly Question[] {
   const unknown = names.filter((name) => !questions.some((question) => question.name === name));
   if (unknown.length > 0) {
-    console.error(`No question is called ${unknown.join(', ')}.\n\n${usage}`);
+    console.error(`There is no question ${unknown.join(', ')}.\n\n${usage}`);
     process.exit(2);
   }
   return names.length === 0 ? questions : questions.filter((question) => names.includes(question.name));

@@ -60,7 +60,7 @@ export class Effects {
       throw new Error(`${messages} messages had ${found?.rows} effects, ${found?.messages} of them had one`);
     }
     if (ordered && found.late > 0)
-      throw new Error(`${found.late} effects came after a later one of their stream`);
+      throw new Error(`${found.late} effects were written after a later one of their stream`);
     await this.#client.query('truncate effects');
   }
 

@@ -71,12 +71,12 @@ export async function moderateLoad(
     await allHandled();
     const counts = pools.map((counting) => counting.take());
     const calls = counts.reduce((sum, count) => sum + workCalls(count), 0);
-    if (calls === 0) throw new Error('messages were handled, and no call was seen');
+    if (calls === 0) throw new Error('messages were handled, but no call was counted');
     // Every instance receives each of them.
     const notifications = Math.max(...counts.map((count) => count.notifications));
     const milliseconds = [...insertedAt].map(([id, at]) => {
       const started = startedAt.get(id);
-      if (started === undefined) throw new Error(`${id} was not handled`);
+      if (started === undefined) throw new Error(`message ${id} was not handled`);
       return Math.max(started - at, 0);
     });
     return { milliseconds, calls, notifications };

@@ -41,7 +41,7 @@ export async function untilAlone(client: pg.Client): Promise<void> {
     where datname = current_database() and backend_type = 'client backend' and pid <> pg_backend_pid()`;
   const end = performance.now() + mostWaitMs;
   while ((await client.query(others)).rowCount !== 0) {
-    if (performance.now() > end) throw new Error('somebody is still connected to the database');
+    if (performance.now() > end) throw new Error('another session is still connected to the database');
     await pause(20);
   }
 }

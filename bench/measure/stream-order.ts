@@ -15,7 +15,7 @@ export class StreamOrder {
     const last = this.#last.get(streamId);
     const expected = last === undefined ? number % this.#streams : last + this.#streams;
     if (number !== expected)
-      this.#fault ??= `${number} was handled, and ${expected} was the next of its stream`;
+      this.#fault ??= `message ${number} was handled, but ${expected} is the next of its stream`;
     this.#last.set(streamId, number);
   }
 

@@ -20,7 +20,7 @@ const mostStatisticsDelayMs = 15_000;
 
 export const idleInstance: Question = {
   name: 'idle-instance',
-  asks: 'what instances cost that have nothing to do',
+  asks: 'the cost of instances with nothing to do',
   async run(context) {
     return [...(await idle(context, 1)), ...(await idle(context, 8))];
   },
@@ -59,10 +59,10 @@ async function idle(context: BenchContext, instances: number): Promise<Finding[]
     const who = instances === 1 ? 'one instance' : `${instances} instances`;
     return [
       {
-        setting: `${who}: calls a second of the busiest`,
+        setting: `${who}: calls a second of the busiest instance`,
         value: busiest / seconds,
         bar: { kind: 'at-most', value: 1 },
-        info: `in ${seconds.toFixed(0)} s altogether ${all}`,
+        info: `in ${seconds.toFixed(0)} s, all together ${all}`,
       },
       {
         setting: `${who}: time of a call in the database`,
@@ -72,7 +72,7 @@ async function idle(context: BenchContext, instances: number): Promise<Finding[]
         info: `of ${call}; wh_fall_asleep ${msPerCall(before, after, 'wh_fall_asleep')?.toFixed(2) ?? '-'} ms`,
       },
       {
-        setting: `${who}: notifications heard`,
+        setting: `${who}: notifications received`,
         value: wakes,
         bar: { kind: 'at-most', value: 0 },
         info: 'by all of them together',

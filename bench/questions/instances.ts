@@ -14,7 +14,7 @@ const batchSize = 100;
 
 export const instances: Question = {
   name: 'instances',
-  asks: 'several instances, against the best of fewer or as many',
+  asks: 'several instances, against the best result of fewer or as many',
   async run(context) {
     return [...(await growWith(context, 'own')), ...(await growWith(context, 100))];
   },

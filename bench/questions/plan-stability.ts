@@ -60,7 +60,7 @@ async function fillAdmitted(queue: BenchQueue, count: number): Promise<void> {
 
 export const planStability: Question = {
   name: 'plan-stability',
-  asks: 'cost of claiming 100 with missing or stale statistics, against right ones',
+  asks: 'cost of claiming 100 with missing or stale statistics, against current ones',
   async run(context) {
     return [...(await compareStates(context, false)), ...(await compareStates(context, true))];
   },

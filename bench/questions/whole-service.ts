@@ -113,7 +113,7 @@ const contests: readonly Contest[] = [
 
 export const wholeService: Question = {
   name: 'whole-service',
-  asks: "a whole service, from publish to the handler's effect, beside what people would use instead",
+  asks: "a whole service, from publish to the handler's effect, compared with alternatives",
   async run(context) {
     const findings: Finding[] = [];
     for (const contest of contests) findings.push(...(await hold(context, contest)));

@@ -75,7 +75,7 @@ function unknown(given: string): UsageError {
   const known = [...Object.keys(table), 'help'].map((name) => `--${name}`);
   const near = known.find((name) => given.length > 3 && (name.startsWith(given) || isNear(given, name)));
   return new UsageError(
-    `There is no option ${given}. ${near === undefined ? `There are ${known.join(', ')}.` : `Did you mean ${near}?`}`,
+    `There is no option ${given}. ${near === undefined ? `Known options: ${known.join(', ')}.` : `Did you mean ${near}?`}`,
   );
 }
 

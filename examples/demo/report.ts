@@ -11,10 +11,10 @@ export function reportOf(verdicts: readonly Verdict[]): { readonly text: string;
   );
   const text = [
     '',
-    'Verdict, from the database and from what the receptors wrote there:',
+    'Result, from the tables of whizbang and from what the receptors wrote:',
     ...lines,
     '',
-    allHold ? 'Everything is as promised.' : 'Something is off.',
+    allHold ? 'Everything is as promised.' : 'Not every promise was kept.',
   ].join('\n');
   return { text, exitCode: allHold ? 0 : 1 };
 }

@@ -109,14 +109,14 @@ async function watch(
     const now = await progress();
     view.show(now, instances);
     const ended = instances.find(({ state }) => state === 'ended');
-    if (ended !== undefined) throw new Error(`${ended.name} ended by itself`);
+    if (ended !== undefined) throw new Error(`${ended.name} ended unexpectedly`);
     if (isTold() && isOver(now)) return;
     const counts = [now.stored, now.handled, now.dead, now.shipped].join();
     if (counts !== before) movedAt = performance.now();
     before = counts;
     await wait(lookEveryMs, undefined, { signal });
   }
-  throw new NothingMoves('Nothing has moved for a while. It is judged as it is.');
+  throw new NothingMoves('There was no progress for a while. The result is taken as it is now.');
 }
 
 /**

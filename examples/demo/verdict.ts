@@ -79,14 +79,14 @@ export async function judge(pool: pg.Pool, world: World, expected: number): Prom
     verdict(
       n('effects') + n('dead') === n('stored'),
       'handled',
-      `${n('effects')} with effect, ${n('dead')} given up as they should be; ${n('retries')} attempts failed or were interrupted`,
+      `${n('effects')} with effect, ${n('dead')} given up as expected; ${n('retries')} attempts failed or were interrupted`,
     ),
     none('lost', 'lost'),
     none('effects doubled', 'doubled'),
     none('order violations', 'disorder'),
     verdict(
       n('undead') + n('invented') === 0,
-      'handled though never committed',
+      'handled but never committed',
       `${n('undead') + n('invented')}, ${n('rolled_back')} were rolled back`,
     ),
     verdict(
@@ -100,7 +100,7 @@ export async function judge(pool: pg.Pool, world: World, expected: number): Prom
     verdict(
       n('refused') > 0 && n('late_doubled') === 0,
       'late completions refused',
-      `${n('refused')}, ${n('late_doubled')} accepted though somebody else had done it`,
+      `${n('refused')}, ${n('late_doubled')} accepted although another instance had completed the message`,
     ),
   ];
 }
@@ -111,11 +111,12 @@ export async function judge(pool: pg.Pool, world: World, expected: number): Prom
  */
 function recovery(claim: string, interruption: Interruption | undefined): Verdict {
   const { held, going, first, last } = interruption ?? { held: 0, going: 0, first: null, last: null };
-  if (first === null || last === null) return verdict(false, claim, `never, of ${held} streams that it held`);
+  if (first === null || last === null)
+    return verdict(false, claim, `no recovery; the instance held ${held} streams`);
   return verdict(
     true,
     claim,
-    `${first.toFixed(1)} s to the first, ${last.toFixed(1)} s to the last of ${going} streams that others went on with`,
+    `${first.toFixed(1)} s to the first, ${last.toFixed(1)} s to the last of ${going} streams that other instances took over`,
   );
 }
 

@@ -18,7 +18,7 @@ describe('The options of the demo', () => {
 
   it.each([
     ['--mesages', '5', 'There is no option --mesages. Did you mean --messages?'],
-    ['-x', '', 'There is no option -x. There are --messages, --streams, --instances, --seed, --help.'],
+    ['-x', '', 'There is no option -x. Known options: --messages, --streams, --instances, --seed, --help.'],
     ['now', '', 'now is not an option. Try --help.'],
     ['--messages', '1', '--messages takes a whole number from 100 to 1000000.'],
     ['--seed', 'x', '--seed takes a whole number from 0 to 2147483647.'],

@@ -66,7 +66,7 @@ describe('The verdict of the demo', () => {
       [
         'stored',
         'handled',
-        'handled though never committed',
+        'handled but never committed',
         'answered by the receptors',
         'recovery after the kill',
       ],
@@ -103,12 +103,12 @@ describe('The verdict of the demo', () => {
     [
       'a message of a transaction that was rolled back',
       `insert into wh_message_deduplication values ('${rolledBack}')`,
-      ['handled though never committed'],
+      ['handled but never committed'],
     ],
     [
       'an effect of a message that nobody stored',
       effect(`101, '${message(5, 1)}', '${stream(5)}', 1, 'three', 1`),
-      ['handled', 'handled though never committed'],
+      ['handled', 'handled but never committed'],
     ],
     [
       'an answer that is missing',
@@ -139,7 +139,7 @@ describe('The verdict of the demo', () => {
     const failed = verdicts.filter(({ holds }) => !holds).map(({ claim }) => claim);
     expect(failed).toEqual(refuted);
     for (const claim of refuted) expect(text).toMatch(new RegExp(`^ {3}NO {3}${claim}`, 'm'));
-    expect(text).toContain('Something is off.');
+    expect(text).toContain('Not every promise was kept.');
     expect(exitCode).toBe(1);
   });
 
