@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { createStrategy, WorkCoordinator } from '../src/coordination.js';
 import { WhizbangError } from '../src/errors.js';
-import { createWhizbang, defineCommand, defineEvent, receptor } from '../src/index.js';
+import { createWhizbang, decider, defineCommand, defineEvent, receptor } from '../src/index.js';
 import * as options from '../src/options.js';
 import { coordinatorOptions, type NumberOption, type OptionTable, resolveOptions } from '../src/options.js';
 import { pageText } from './docs/page.js';
@@ -84,11 +84,18 @@ const known: Record<string, () => Promise<string[]> | string[]> = {
     const calls = [
       shop.send(Command({}), colour),
       shop.publish(Event({}), colour),
+      shop.events.append(Event({}), colour),
       shop.invoke(Command({}), colour),
     ];
     const refusals = await Promise.allSettled(calls);
     return refusals.flatMap((result) => namesIn((result as PromiseRejectedResult).reason));
   },
+  'events.stream': () =>
+    shop.events
+      .stream('a', colour)
+      .next()
+      .then(() => [], namesIn),
+  decider: () => namesIn(refusalOf(() => decider('D', { initial: 0, ...colour }))),
   createStrategy: () => [
     ...namesIn(refusalOf(() => createStrategy('interval', { coordinator, ...colour }))),
     'coordinator',
@@ -106,6 +113,8 @@ const headings: Record<string, string> = {
   retry: 'retryOptions',
   'defineEvent, defineCommand': 'definitionOptions',
   'send, publish, invoke': 'sendOptions',
+  'events.stream': 'streamOptions',
+  decider: 'deciderOptions',
   createStrategy: 'strategyOptions',
   OrderedStreamProcessor: 'orderedStreamProcessorOptions',
   WorkCoordinator: 'coordinatorOptions',

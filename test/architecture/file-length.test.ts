@@ -12,7 +12,7 @@ const exceptions: Readonly<Record<string, string>> = {
   'src/work/publish/publisher-worker.ts':
     'one class keeps the order of its streams through outages and a stop',
   'test/migrate/upgrade.test.ts': 'most of it is the release before, which every test installs',
-  'test/properties/model.ts': 'one machine whose state nothing else may see',
+  'test/properties/support/model.ts': 'one machine whose state nothing else may see',
   'test/sql/going-on.test.ts': 'one rule of the claim, in both lanes',
   'test/sql/handlers.test.ts': 'one parameter of the call, and what it leaves to others',
   'test/sql/straight-to-the-inbox.test.ts': 'two ways to send that have to do the same',

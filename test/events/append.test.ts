@@ -49,7 +49,7 @@ describe('events.append', () => {
     expect(await storedIn(db)).toHaveLength(3);
   });
 
-  it('of two writers that expect the same version, one wins and the other learns both numbers', async () => {
+  it('writers that expect the same version are refused with both numbers, but for one', async () => {
     await using db = await createTestDatabase();
     await using shop = service(db);
     const writers = Array.from({ length: 16 }, () => shop.events.append(placed('a'), { expectedVersion: 0 }));

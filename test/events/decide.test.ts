@@ -65,7 +65,7 @@ describe('events.decide', () => {
   });
 
   it.each(['alone', 'in transactions'])(
-    'of sixteen deciders %s, as many succeed as are allowed',
+    'sixteen deciders at once, %s, take as many decisions as are allowed',
     async (how) => {
       await using db = await createTestDatabase();
       await using shop = service(db);
@@ -167,7 +167,7 @@ describe('events.decide', () => {
 });
 
 describe('snapshots', () => {
-  it('with snapshots a load reads the kept state and only the events after it', async () => {
+  it('a load reads the kept state and only the events after it', async () => {
     await using db = await createTestDatabase();
     await using shop = service(db);
     const Kept = decider('Kept', { initial: { taken: 0 }, snapshotEvery: 3 }).on(

@@ -63,7 +63,7 @@ describe('a decider', () => {
     expect(Object.isFrozen(Order.initial)).toBe(true);
   });
 
-  it('its fold is the same for the same functions and another for others', () => {
+  it('the fold of a decider is the same for the same functions and another for others', () => {
     const make = (cents: number) => decider('D', { initial: cents }).on(OrderPlaced, (state) => state);
     expect(make(1).fold).toBe(make(1).fold);
     expect(make(1).fold).not.toBe(make(2).fold);

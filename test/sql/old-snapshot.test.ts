@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { TestDatabase } from '../support/database.js';
 import { createDatabaseOnOwnServer } from '../support/own-server.js';
 import { type Instance, instance, type Lane, lanes, streams } from '../support/work.js';
-import { capture } from './captured-plans.js';
+import { capture } from './support/captured-plans.js';
 
 const batch = 50;
 const room = (lane: Lane) => lane.room(batch);

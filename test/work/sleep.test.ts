@@ -33,11 +33,11 @@ const steps = tableOf(`
 `).map(({ name, ...step }) => ({ ...step, event: name as SleepEvent }));
 
 describe('A session', () => {
-  it.each(steps)('that is $state when it is $event becomes: $cell', ({ state, event, cell }) => {
+  it.each(steps)('a session that is $state when it is $event becomes: $cell', ({ state, event, cell }) => {
     expect(stepFrom(state, event)).toEqual(cell.split(' '));
   });
 
-  it('has a step for every state and event', () => {
+  it('the table of steps has a step for every state and event', () => {
     const all = new Set(steps.map(({ state, event }) => `${state} ${event}`));
     expect(all.size).toBe(6 * 12);
   });
@@ -57,7 +57,7 @@ describe('Before its loop rests, a session', () => {
     full, unable > unable | no no   | no yes  | no yes  | no no   | no no   | no no
   `);
 
-  it.each(asks)('that is $state asks to sleep, with $name: $cell', ({ state, name, cell }) => {
+  it.each(asks)('a session that is $state asks to sleep, with $name: $cell', ({ state, name, cell }) => {
     const [room, before, , now] = name.split(/,? /);
     const loop = { isFull: room === 'full', isAble: now === 'able', wasAble: before === 'able' };
     const answers = [false, true].map((wasNotified) => hasToAsk(state, { ...loop, wasNotified }));
@@ -75,7 +75,10 @@ describe('After it has asked to sleep, a loop', () => {
     deaf    | no    | no     | no      | no     | no   | no
   `);
 
-  it.each(looks)('whose session was $state and is $name looks once more: $cell', ({ state, name, cell }) => {
-    expect(looksAfter(state, name as Sleep) ? 'yes' : 'no').toBe(cell);
-  });
+  it.each(looks)(
+    'a worker whose session was $state and is $name looks once more: $cell',
+    ({ state, name, cell }) => {
+      expect(looksAfter(state, name as Sleep) ? 'yes' : 'no').toBe(cell);
+    },
+  );
 });
