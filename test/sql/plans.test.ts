@@ -22,8 +22,7 @@ let leadingColumns: Map<string, string>;
 
 beforeAll(async () => {
   db = await createDatabaseOnOwnServer();
-  client = await db.connect();
-  a = instance(db, 'a').over(client).with({ p_max_outbox_items: 0, p_max_inbox_items: 0 });
+  await connect();
   const { rows } = await db.pool.query<{ index: string; leading: string }>(
     `select indexrelid::regclass::text as index, attname as leading
      from pg_index join pg_attribute on attrelid = indrelid and attnum = indkey[0]
@@ -35,6 +34,12 @@ beforeAll(async () => {
   }
 });
 afterAll(() => db.drop());
+
+/** A new connection has no plans. */
+async function connect(): Promise<void> {
+  client = await db.connect();
+  a = instance(db, 'a').over(client).with({ p_max_outbox_items: 0, p_max_inbox_items: 0 });
+}
 
 /** Pages that each call touched while the tables were empty. */
 const pagesWhenEmpty = new Map<string, number>();
@@ -65,13 +70,36 @@ interface State {
   prepare: () => Promise<void>;
 }
 
-/** One after the other, on one connection: the plans that it keeps are part of the state. */
+/**
+ * One after the other, on one connection until a state takes a new one: the plans that it keeps are part of the state. So are
+ * the statistics of columns. To analyze an empty table changes none: those of the past remain, and they hide wrong choices, so
+ * the states that know of no past come before the first that analyzes a backlog.
+ */
 const states: State[] = [
   { name: 'With empty tables that were never analyzed', empty: true, prepare: () => emptyBacklog(db) },
   {
     name: 'With a backlog that was never analyzed and came after the plans were made',
     empty: false,
     prepare: () => fillBacklog(db),
+  },
+  {
+    name: 'With empty tables that were analyzed only while empty, on a new connection',
+    empty: true,
+    prepare: async () => {
+      await truncateBacklog(db);
+      await analyze(db);
+      await connect();
+    },
+  },
+  {
+    name: 'With a backlog that came after the plans were made, in tables that were analyzed only while empty',
+    empty: false,
+    prepare: () => fillBacklog(db),
+  },
+  {
+    name: 'With a backlog in tables that were analyzed only while empty, on a new connection',
+    empty: false,
+    prepare: connect,
   },
   { name: 'With a backlog and fresh statistics', empty: false, prepare: () => analyze(db) },
   {
