@@ -42,6 +42,6 @@ describe('.ci/run', () => {
 
   it('.ci/run does the quick parts before the slow ones', () => {
     const [, all = ''] = /^ {2}all\)\n([\s\S]*?);;/m.exec(script) ?? [];
-    expect(all.trim().split(/\n\s*/)).toEqual(['check', 'postgres 18', 'postgres 15', 'bench']);
+    expect(all.trim().split(/\n\s*/)).toEqual(['check', 'runtimes', 'postgres 18', 'postgres 15', 'bench']);
   });
 });
