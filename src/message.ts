@@ -120,6 +120,11 @@ export interface MessageFailure {
    * is counted already, is then refused (LeaseLost) and not counted against the next one.
    */
   readonly attempt?: number | undefined;
+  /**
+   * False: nothing has failed since the last report. The message only waits, or is
+   * given up. Its attempts and its list of failures stay as they are. Default: true.
+   */
+  readonly counted?: boolean | undefined;
 }
 
 /** A receptor that has handled an event. */

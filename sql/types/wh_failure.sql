@@ -6,5 +6,7 @@ create type wh_failure as (
   retry_after_seconds double precision,
   dead_letter boolean,
   -- The number of the attempt that it is about: a report that comes late must not count against the next one.
-  attempt int
+  attempt int,
+  -- False: nothing has failed since the last report. The message only waits, or is given up. Null is true.
+  counted boolean
 );

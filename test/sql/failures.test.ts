@@ -1,7 +1,7 @@
 // The story of a message that fails: who tried it, when, and what went wrong, up to its end as a dead letter.
 import { describe, expect } from 'vitest';
 import type { TestDatabase } from '../support/database.js';
-import { type Instance, it, type Lane, lanes, message, type WorkRow } from '../support/work.js';
+import { type Instance, it, type Lane, lanes, message, Status, type WorkRow } from '../support/work.js';
 
 interface Failure {
   at: string;
@@ -75,5 +75,45 @@ describe.each(lanes)('Failures of messages in the %s', (lane) => {
     const work = await a.call(lane.stores(message()));
     await b.call(lane.fails(work), lane.room(0));
     expect(await storyOf(db, lane)).toBeNull();
+  });
+});
+
+describe.each(lanes)('In the %s, a report of a failure that is not counted', (lane) => {
+  const waits = { retry_after_seconds: -1, counted: false, error: null };
+
+  it('a report that is not counted only sets the time of the next attempt', async ({ db, a }) => {
+    const work = await fail(lane, a, await a.call(lane.stores(message())), 'first');
+    const [before] = await lane.rows(db);
+    await a.call(lane.fails(work, { ...waits, retry_after_seconds: 60 }), lane.room(0));
+    const [after] = await lane.rows(db);
+    expect(after).toEqual({
+      ...before,
+      instance_id: null,
+      lease_expiry: null,
+      scheduled_for: expect.any(Date),
+    });
+    expect(await a.call()).toEqual([]);
+  });
+
+  it('a report that is not counted may say what is waited for', async ({ db, a }) => {
+    const work = await fail(lane, a, await a.call(lane.stores(message())), 'first');
+    await a.call(lane.fails(work, { ...waits, error: 'the mailer waits' }), lane.room(0));
+    expect(await lane.rows(db)).toMatchObject([{ attempts: 1, error: 'the mailer waits' }]);
+    expect(await storyOf(db, lane)).toMatchObject([{ attempt: 1, error: 'first' }]);
+  });
+
+  it('a report that is not counted does not mark a message as failed that never has', async ({ db, a }) => {
+    await a.call(lane.fails(await a.call(lane.stores(message())), waits), lane.room(0));
+    expect(await lane.rows(db)).toMatchObject([{ attempts: 0, status: Status.Stored, failures: null }]);
+  });
+
+  it('a report that is not counted makes a dead letter with as many attempts as the message has', async ({
+    db,
+    a,
+  }) => {
+    const work = await fail(lane, a, await a.call(lane.stores(message())), 'first');
+    await a.call(lane.fails(work, { dead_letter: true, counted: false, error: null }), lane.room(0));
+    const { rows } = await db.pool.query('select attempts, error, failures from wh_dead_letters');
+    expect(rows).toMatchObject([{ attempts: 1, error: 'first', failures: [{ attempt: 1 }] }]);
   });
 });

@@ -23,6 +23,7 @@ const failure = {
   error: 'text',
   retry_after_seconds: 'number',
   dead_letter: 'boolean',
+  counted: 'boolean',
 };
 const receptor = { event_id: 'uuid!', receptor_name: 'text!', status: 'status!', error: 'text' };
 const perspective = {

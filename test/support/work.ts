@@ -47,6 +47,7 @@ interface Failure {
   retry_after_seconds?: number;
   dead_letter?: boolean;
   attempt?: number;
+  counted?: boolean;
 }
 
 export type Parameters = Record<`p_${string}`, unknown>;
