@@ -132,11 +132,19 @@ export interface ReceptorCompletion {
   readonly eventId: EventId;
   readonly receptorName: string;
   readonly status: StatusBits;
+  /** The attempt of this receptor, 1 for the first. Without it the database counts the failures. */
+  readonly attempt?: number | undefined;
+  /** How long the attempt took. */
+  readonly tookSeconds?: number | undefined;
 }
 
 /** A receptor that has failed at an event. */
 export interface ReceptorFailure extends ReceptorCompletion {
   readonly error: string;
+  /** The delay before it is tried again. */
+  readonly retryAfterSeconds?: number | undefined;
+  /** True: it is not tried again, unless the message is put back after it became a dead letter. */
+  readonly givenUp?: boolean | undefined;
 }
 
 /** How far a perspective has come in a stream. */

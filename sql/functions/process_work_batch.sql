@@ -87,7 +87,7 @@ begin
     if v_inbox_reported.lost <> '{}' then return query select * from wh_lost_items('inbox', v_inbox_reported.lost); end if;
   end if;
   if num_nonnulls(p_receptor_completions, p_receptor_failures) > 0 then
-    perform wh_record_receptors(p_receptor_completions, p_receptor_failures, coalesce(v_inbox_reported.lost, '{}')); end if;
+    perform wh_record_receptors(c.now, p_receptor_completions, p_receptor_failures, coalesce(v_inbox_reported.lost, '{}')); end if;
 
   -- What is new: told apart by where it goes, stored, admitted, appended to the event store; leased at once where the stream is clear.
   if o.has_conditions then o.messages := wh_pick_accepted_messages(o.messages, i.reported, coalesce(v_inbox_reported.lost, '{}')); end if;

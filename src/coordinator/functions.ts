@@ -81,15 +81,33 @@ async function transferBy(
   return (await db.query(text, values)).rows as readonly TransferRow[];
 }
 
-/** Returns the receptors of a message that need not run again. */
-export async function doneReceptors(
+/** What one of several receptors has reported on a message. */
+export interface ReceptorRecord {
+  readonly name: string;
+  /** It need not run again. */
+  readonly isDone: boolean;
+  readonly isGivenUp: boolean;
+  /** How many attempts have failed. */
+  readonly attempts: number;
+  /** How long it still has to wait after a failure. Zero or less: it is due. */
+  readonly waitSeconds: number;
+  /** The last failure. */
+  readonly error: string;
+}
+
+/** Returns what the receptors of a message have reported. Those that have not run yet are not among them. */
+export async function receptorRecords(
   db: Queryable,
   schema: string,
   messageId: MessageId,
-): Promise<readonly string[]> {
-  const text = `select to_json(${schema}.wh_done_receptors($1::uuid))::text as names`;
-  const { names } = await oneRow<{ names: string }>(db, text, [messageId]);
-  return JSON.parse(names) as string[];
+): Promise<readonly ReceptorRecord[]> {
+  const columns = `receptor_name as name, is_done as "isDone", is_given_up as "isGivenUp", attempts,
+    coalesce(wait_seconds, 0) as "waitSeconds", coalesce(error, '') as error`;
+  const text = `
+    select coalesce(json_agg(r), '[]')::text as records
+    from (select ${columns} from ${schema}.wh_receptor_records($1::uuid)) r`;
+  const { records } = await oneRow<{ records: string }>(db, text, [messageId]);
+  return JSON.parse(records) as ReceptorRecord[];
 }
 
 /**

@@ -17,7 +17,7 @@ export interface ReceptorContext<Tx = Queryable, Payload = unknown> {
   readonly signal: AbortSignal;
   /** The envelope of the message: ids, correlation, scope, trace. */
   readonly envelope: Envelope<Payload>;
-  /** The number of this attempt: 1 at first, one more after every reported failure. */
+  /** The number of this attempt: 1 at first, one more after every reported failure of this receptor. */
   readonly attempt: number;
   /** Sends a command in the transaction that completes this message, or not at all. */
   readonly send: (

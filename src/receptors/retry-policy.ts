@@ -1,4 +1,5 @@
-// When a failed message is retried, and when it becomes a dead letter.
+// When a failed message is retried, and when it becomes a dead letter. Of several receptors of an event, each
+// has its own policy: it is retried or given up by itself, and the dead letter comes when all missing ones are.
 import { invalidOption, resolveOptions, retryOptions } from '../options.js';
 
 /** The rules for when a failed message is retried, and when it becomes a dead letter. */
@@ -20,7 +21,10 @@ export interface RetryPolicy {
   readonly isFinal?: ((error: unknown) => boolean) | undefined;
 }
 
-/** An error for a handler to throw when no retry can help: the message becomes a dead letter at once. */
+/**
+ * An error for a handler to throw when no retry can help: the message becomes a dead letter at once. Of
+ * several receptors of an event, only this one is given up, and the others go on.
+ */
 export class FinalError extends Error {
   override readonly name = 'FinalError';
 }

@@ -77,11 +77,9 @@ export function assembleWork<Tx>(
   const { events, logger, registry, settings } = options;
   const failures = new FailureDecisions<Tx>({
     policies: options.policies,
-    onRetry: (attempt) => {
-      events.emit('failure', attempt);
-      loop.wakeIn(attempt.retryAfterSeconds);
-    },
+    onRetry: (attempt) => events.emit('failure', attempt),
     onGivenUp: (attempt) => events.emit('deadLetter', attempt),
+    onWait: (seconds) => loop.wakeIn(seconds),
   });
   const publisher = new PublisherWorker({
     connection,
@@ -117,7 +115,7 @@ export function assembleWork<Tx>(
           Math.max(usualPrefetch, options.concurrency),
           Math.max(settings.prefetch, options.concurrency),
         ),
-    failureOf: (item, error) => failures.decide(item, error, false),
+    failureOf: (item, error) => failures.report(item, error),
     report: (unit) => loop.tell(unit),
     onRoom: () => loop.wake(['inbox']),
     onLeaseLost: (messageId) => tellLost(events, 'inbox', [messageId]),

@@ -14,17 +14,31 @@ export interface WhizbangEvents {
    * Also emitted at the end of `start` and at the beginning of `stop`.
    */
   readiness: [Readiness];
-  /** An attempt failed, and the message is retried. */
+  /**
+   * An attempt failed, and the message is retried. Without `retryAfterSeconds` the
+   * receptor is given up, and the message goes on with its other receptors.
+   */
   failure: [
     MessageNotice & {
       readonly type: string;
+      /** Absent: no receptor failed, but what comes before them, or sending to the transport. */
+      readonly receptor?: string | undefined;
+      /** The attempt of this receptor. */
       readonly attempt: number;
       readonly error: unknown;
-      readonly retryAfterSeconds: number;
+      readonly retryAfterSeconds?: number | undefined;
     },
   ];
   /** A message was given up and is a dead letter. */
-  deadLetter: [MessageNotice & { readonly type: string; readonly attempt: number; readonly error: unknown }];
+  deadLetter: [
+    MessageNotice & {
+      readonly type: string;
+      /** Absent: as for a failure, or several receptors are missing, which the error names. */
+      readonly receptor?: string | undefined;
+      readonly attempt: number;
+      readonly error: unknown;
+    },
+  ];
   /**
    * This instance no longer holds these messages, or may no
    * longer hold them. They are still handled by some instance.
@@ -109,9 +123,11 @@ export class WhizbangEmitter {
       ...(error instanceof WhizbangError && { hint: error.hint }),
       error: describeError(error),
     };
-    if (name === 'failure')
+    if (name === 'deadLetter')
+      this.#logger.error(described, 'A message was given up and is now a dead letter');
+    else if (retryAfterSeconds !== undefined)
       this.#logger.warn(described, 'An attempt failed; the message will be tried again');
-    else this.#logger.error(described, 'A message was given up and is now a dead letter');
+    else this.#logger.error(described, 'A receptor was given up; its message goes on with the others');
   }
 
   get readiness(): Readiness {

@@ -29,8 +29,8 @@ export class KitWorker<Tx> {
     const note = (isFinal: boolean) => (event: Omit<Failure, 'isFinal'>) => {
       // A dead process reports nothing about its last moments.
       if (this.#isDead) return;
-      const { source, messageId, attempt, error } = event;
-      options.onFailure({ source, messageId, attempt, error, isFinal });
+      const { source, messageId, receptor, attempt, error } = event;
+      options.onFailure({ source, messageId, receptor, attempt, error, isFinal });
     };
     this.#whizbang.on('failure', note(false)).on('deadLetter', note(true));
   }

@@ -5,6 +5,8 @@ import type { MessageId } from '../message.js';
 export interface Failure {
   readonly source: 'outbox' | 'inbox';
   readonly messageId: MessageId;
+  /** The receptor that failed. Absent where none is known. */
+  readonly receptor?: string | undefined;
   readonly attempt: number;
   readonly error: unknown;
   /** Whether the message became a dead letter after it. */

@@ -11,11 +11,12 @@
 // transaction  the transaction of a receptor: begun, monitored, committed or given up
 
 export { ConsumerWorker } from './handle/consumer-worker.js';
-export { FailureDecisions, RetryPolicies } from './handle/decide-failure.js';
+export { FailureDecisions } from './handle/decide-failure.js';
 export { LocalInvoker } from './handle/invoker.js';
 export { ReceptorRecords } from './handle/receptor-records.js';
 export { ReceptorRegistry } from './handle/receptor-registry.js';
 export { ReceptorRunner } from './handle/receptor-runner.js';
+export { RetryPolicies } from './handle/retry-policies.js';
 export { runHandler } from './handle/run-handler.js';
 export { LeaseClock } from './leases/lease-clock.js';
 export { Listener } from './loop/listener.js';

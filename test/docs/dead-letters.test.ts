@@ -38,7 +38,7 @@ describe('Dead letters', () => {
 
     const { rows: shown } = await ask(db, 'look');
     expect(shown).toMatchObject([
-      { message_id: id, source: 'inbox', attempts: 2, error: 'Error: broken at 2' },
+      { message_id: id, source: 'inbox', attempts: 2, error: 'second: Error: broken at 2' },
     ]);
     const { rows: story } = await ask(db, 'story', id);
     expect(story).toMatchObject([
@@ -48,8 +48,17 @@ describe('Dead letters', () => {
 
     await ask(db, 'put back', id);
     await eventually(async () => expect(await deadLetters(db)).toHaveLength(1));
-    const { rows: records } = await db.pool.query('select receptor_name from wh_receptor_processing');
-    expect(records).toEqual([{ receptor_name: 'first' }]);
+    const { rows: receptors } = await ask(db, 'receptors', id);
+    expect(receptors).toMatchObject([
+      { receptor_name: 'first', attempts: 0, processed_at: expect.any(Date), given_up_at: null },
+      {
+        receptor_name: 'second',
+        attempts: 2,
+        processed_at: null,
+        given_up_at: expect.any(Date),
+        error: 'Error: broken at 2',
+      },
+    ]);
     const { rows: longer } = await ask(db, 'story', id);
     expect(longer.map(({ attempt }) => attempt)).toEqual(['1', '2', '1', '2']);
 

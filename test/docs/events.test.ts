@@ -29,7 +29,7 @@ describe('The page of events', () => {
 
   it('the page of events lists exactly the fields of events about a message', () => {
     const told = [...source.matchAll(/MessageNotice & \{([^}]*)\}/g)].flatMap(([, fields = '']) =>
-      [...fields.matchAll(/readonly (\w+):/g)].map(([, field = '']) => field),
+      [...fields.matchAll(/readonly (\w+)\??:/g)].map(([, field = '']) => field),
     );
     expect(rowsOf('Message fields').sort()).toEqual(
       [...new Set([...membersOf('MessageNotice'), ...told])].sort(),

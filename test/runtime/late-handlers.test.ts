@@ -90,13 +90,15 @@ describe('A message whose past cannot be read', () => {
   it('a message whose finished receptors cannot be read fails with that error', async () => {
     await using db = await createTestDatabase();
     await db.pool.query(`
-      create or replace function wh_done_receptors(p_event_id uuid) returns text[] language plpgsql
-      as $$ begin raise exception 'permission denied'; end $$`);
-    const named = (name: string) => receptor(OrderPlaced, { name, retry: { attempts: 1 } }, () => {});
+      create or replace function wh_receptor_records(p_event_id uuid)
+      returns table (receptor_name text, is_done boolean, is_given_up boolean, attempts int, wait_seconds double precision, error text)
+      language plpgsql as $$ begin raise exception 'permission denied'; end $$`);
+    const named = (name: string) => receptor(OrderPlaced, { name }, () => {});
     await arrive(db, 'OrderPlaced', { orderId: 'a' });
     await using shop = service(db, {
       receptors: [named('first'), named('second')],
       transport: inProcessTransport(),
+      retry: { attempts: 1 },
     });
     await shop.start();
     const [letter] = await eventually(async () => {

@@ -27,7 +27,7 @@ describe('Receptors', () => {
     await using shop = service(db, { receptors: [first, second, third], transport: inProcessTransport() });
     await shop.start();
     await shop.publish(OrderPlaced({ orderId: 'a' }));
-    await eventually(() => expect(runs).toEqual(['first', 'second 1', 'second 2', 'second 3', 'third']));
+    await eventually(() => expect(runs).toEqual(['first', 'second 1', 'third', 'second 2', 'second 3']));
     await eventually(async () => expect((await db.pool.query('select 1 from wh_inbox')).rows).toEqual([]));
   });
 

@@ -68,7 +68,10 @@ it('the events of an instance have their types, and commands are not published',
   const unused = async () => {
     const shop = createWhizbang({ service, connectionString });
     shop.on('deadLetter', (letter) => expectTypeOf(letter.messageId).toEqualTypeOf<string>());
-    shop.on('failure', ({ retryAfterSeconds }) => expectTypeOf(retryAfterSeconds).toEqualTypeOf<number>());
+    shop.on('failure', ({ receptor, retryAfterSeconds }) => {
+      expectTypeOf(receptor).toEqualTypeOf<string | undefined>();
+      expectTypeOf(retryAfterSeconds).toEqualTypeOf<number | undefined>();
+    });
     // @ts-expect-error there is no such event
     shop.on('error', () => {});
     // @ts-expect-error it is a command

@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest';
 import type { TestDatabase } from '../support/database.js';
-import { type Instance, it, outbox, Status, stream } from '../support/work.js';
+import { type Instance, inbox, it, message, outbox, Status, stream } from '../support/work.js';
 
 const receptors = async (db: TestDatabase) =>
   (await db.pool.query('select * from wh_receptor_processing order by event_id, receptor_name')).rows;
@@ -17,7 +17,15 @@ describe('Reports of receptors', () => {
   it('a success of a receptor makes a row with its status and time', async ({ db, a }) => {
     await a.call({ p_receptor_completions: [report] });
     expect(await receptors(db)).toEqual([
-      { ...report, attempts: 0, error: null, started_at: expect.any(Date), processed_at: expect.any(Date) },
+      {
+        ...report,
+        attempts: 0,
+        error: null,
+        started_at: expect.any(Date),
+        processed_at: expect.any(Date),
+        retry_at: null,
+        given_up_at: null,
+      },
     ]);
   });
 
@@ -47,6 +55,83 @@ describe('Reports of receptors', () => {
     expect(await receptors(db)).toMatchObject([
       { status: 8, attempts: 1, error: null, processed_at: expect.any(Date) },
     ]);
+  });
+
+  it.for([
+    ['a failure', 'p_receptor_failures', 4],
+    ['a success', 'p_receptor_completions', 3],
+  ] as const)(
+    'a report of %s that names its attempt sets the count',
+    async ([, list, attempts], { db, a }) => {
+      await a.call({ p_receptor_failures: [{ ...report, attempt: 9, error: 'of a life before' }] });
+      await a.call({ [list]: [{ ...report, attempt: 4 }] });
+      expect(await receptors(db)).toMatchObject([{ attempts }]);
+    },
+  );
+
+  it('a report of failure says when the receptor is tried again, or that it is given up', async ({
+    db,
+    a,
+  }) => {
+    await a.call({ p_receptor_failures: [{ ...report, error: 'x', retry_after_seconds: 60.5 }] });
+    const [{ retry_at, started_at, given_up_at }] = await receptors(db);
+    expect(retry_at - started_at).toBe(60_500);
+    expect(given_up_at).toBeNull();
+    await a.call({ p_receptor_failures: [{ ...report, error: 'y', given_up: true }] });
+    expect(await receptors(db)).toMatchObject([
+      { attempts: 2, retry_at: null, given_up_at: expect.any(Date) },
+    ]);
+  });
+
+  it('a report of success clears the time of the retry and that the receptor was given up', async ({
+    db,
+    a,
+  }) => {
+    const failure = { ...report, status: 0, error: 'x', retry_after_seconds: 60, given_up: true };
+    await a.call({ p_receptor_failures: [failure] });
+    await a.call({ p_receptor_completions: [report] });
+    expect(await receptors(db)).toMatchObject([
+      { status: 8, error: null, retry_at: null, given_up_at: null },
+    ]);
+  });
+
+  it('a receptor has begun as long ago as its last attempt took', async ({ db, a }) => {
+    await a.call({ p_receptor_failures: [{ ...report, error: 'x', took_seconds: 3600 }] });
+    await a.call({ p_receptor_completions: [{ ...report, took_seconds: 2.5 }] });
+    const [{ started_at, processed_at }] = await receptors(db);
+    expect(processed_at - started_at).toBe(2_500);
+  });
+
+  it('a receptor is due when the time of the message that was reported with it has come', async ({
+    db,
+    a,
+  }) => {
+    const [item] = await a.call(inbox.stores(message()));
+    if (item === undefined) throw new Error('an item');
+    const failure = { ...report, event_id: item.message_id, error: 'x', retry_after_seconds: 0.25 };
+    await a.call(inbox.fails([item], { retry_after_seconds: 0.25 }), { p_receptor_failures: [failure] });
+    const { rows } = await db.pool.query(
+      'select m.scheduled_for = r.retry_at as is_equal from wh_inbox m, wh_receptor_processing r',
+    );
+    expect(rows).toEqual([{ is_equal: true }]);
+  });
+
+  it('the records of an event are read with the wait that is left', async ({ db, a }) => {
+    await a.call({
+      p_receptor_completions: [report],
+      p_receptor_failures: [
+        { ...report, status: 0, receptor_name: 'printer', error: 'no paper', retry_after_seconds: 3600 },
+        { ...report, status: 0, receptor_name: 'shipper', attempt: 3, error: 'no ship', given_up: true },
+      ],
+    });
+    const { rows } = await db.pool.query('select * from wh_receptor_records($1)', [report.event_id]);
+    expect(rows).toMatchObject([
+      { receptor_name: 'mailer', is_done: true, is_given_up: false, attempts: 0, wait_seconds: null },
+      { receptor_name: 'printer', is_done: false, is_given_up: false, attempts: 1, error: 'no paper' },
+      { receptor_name: 'shipper', is_done: false, is_given_up: true, attempts: 3, error: 'no ship' },
+    ]);
+    expect(rows[1].wait_seconds).toBeGreaterThan(3590);
+    expect(rows[1].wait_seconds).toBeLessThanOrEqual(3600);
   });
 
   it('reports of receptors are kept per event and receptor', async ({ db, a }) => {

@@ -25,7 +25,15 @@ const failure = {
   dead_letter: 'boolean',
   counted: 'boolean',
 };
-const receptor = { event_id: 'uuid!', receptor_name: 'text!', status: 'status!', error: 'text' };
+const receptor = {
+  event_id: 'uuid!',
+  receptor_name: 'text!',
+  status: 'status!',
+  error: 'text',
+  took_seconds: 'number',
+  retry_after_seconds: 'number',
+  given_up: 'boolean',
+};
 const perspective = {
   stream_id: 'uuid!',
   perspective_name: 'text!',

@@ -90,6 +90,20 @@ describe('quiet', () => {
     expect(await kit.deadLetters()).toEqual([]);
   });
 
+  it('quiet tries several receptors of an event again at once, whatever the delay of each', async () => {
+    const runs: string[] = [];
+    const second = (name: string, firstDelaySeconds: number) =>
+      receptor(OrderPlaced, { name, retry: { firstDelaySeconds } }, (_, { attempt }) => {
+        runs.push(`${name} ${attempt}`);
+        if (attempt < 2) throw new Error('not yet');
+      });
+    await using kit = await startShop({ receptors: [second('mail', 60), second('ship', 120)] });
+    await kit.publish(OrderPlaced({ orderId: 'a' }));
+    await kit.quiet();
+    expect(runs.toSorted()).toEqual(['mail 1', 'mail 2', 'ship 1', 'ship 2']);
+    expect(kit.failures).toMatchObject([{ receptor: 'mail' }, { receptor: 'ship' }]);
+  });
+
   it('quiet resolves after a message was given up, which is a dead letter then', async () => {
     const never = receptor(OrderPlaced, { retry: { attempts: 2, firstDelaySeconds: 60 } }, () => {
       throw new Error('never');

@@ -37,7 +37,7 @@ begin
     return false;
   end if;
   if p_receptor_completions is not null then
-    perform wh_record_receptors(p_receptor_completions, null, '{}');
+    perform wh_record_receptors(clock_timestamp(), p_receptor_completions, null, '{}');
   end if;
   if v_new.messages <> '{}' then
     v_routed := case when p_is_direct then wh_route(v_new.messages, '{}') else row('{}', v_new.messages)::wh_routed end;

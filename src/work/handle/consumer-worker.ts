@@ -1,7 +1,7 @@
 // The inbox side: receptors handle the claimed messages, one at a time within a stream, many streams at once.
 // In: inbox items. Out: reports of their outcomes.
 // Called by the loop. It never reports a message as handled whose receptors have not all run.
-import type { MessageFailure, MessageId, WorkItem } from '../../message.js';
+import type { MessageId, WorkItem } from '../../message.js';
 import type { WorkUnit } from '../../strategies/index.js';
 import type { Lane } from '../lane.js';
 import type { LeaseClock } from '../leases/lease-clock.js';
@@ -20,7 +20,8 @@ interface ConsumerWorkerOptions<Tx> {
   readonly groupSize: number;
   /** Largest number of items that it holds, running and waiting. */
   readonly capacity: Capacity;
-  readonly failureOf: (item: WorkItem, error: unknown) => MessageFailure;
+  /** Decides about a message that is not finished, and makes the report on it. */
+  readonly failureOf: (item: WorkItem, error: unknown) => WorkUnit;
   readonly report: (unit: WorkUnit) => void;
   /** Called when a message has its outcome: there is room, and its stream may have more messages. */
   readonly onRoom: () => void;
@@ -146,7 +147,7 @@ export class ConsumerWorker<Tx> implements Lane {
     if (outcome.kind !== 'completed' && outcome.kind !== 'settled') this.#unbroken.break(item);
     if (outcome.kind === 'completed') report({ inboxCompletions: [{ messageId, status: outcome.status }] });
     else if (outcome.kind === 'released') report({ inboxCompletions: [{ messageId, status: 0 }] });
-    else if (outcome.kind === 'failed') report({ inboxFailures: [failureOf(item, outcome.error)] });
+    else if (outcome.kind === 'failed') report(failureOf(item, outcome.error));
     onRoom();
   }
 }

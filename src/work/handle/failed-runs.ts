@@ -76,7 +76,7 @@ export class FailedRuns<Tx> {
   async notRun(
     error: unknown,
     { messageId }: WorkItem,
-    receptor: Receptor<Tx>,
+    receptor: Receptor<Tx> | undefined,
     { hasBegun, isUnknown = false, signal }: { hasBegun: boolean; isUnknown?: boolean; signal: AbortSignal },
   ): Promise<ItemOutcome> {
     const foundNone = !hasBegun && (isNoConnection(error) || isBrokenConnection(error));

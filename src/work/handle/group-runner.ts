@@ -9,6 +9,7 @@ import type { ItemOutcome, StartedItem } from '../streams/processor-options.js';
 import type { FailedRuns } from './failed-runs.js';
 import type { ReceptorRegistry } from './receptor-registry.js';
 import type { Sharing } from './sharing.js';
+import { nextStage } from './stages.js';
 import { readFor, type Task } from './task.js';
 import type { TaskRunner } from './task-runner.js';
 
@@ -35,7 +36,9 @@ export class GroupRunner<Tx> {
   mayShare(item: WorkItem): boolean {
     const { sharing, registry, failedRuns } = this.#options;
     return (
-      sharing.allows(item, registry.receptorsFor(item.destination)) && !failedRuns.isSuspect(item.messageId)
+      nextStage(item.status).runs === 'receptors' &&
+      sharing.allows(item, registry.receptorsFor(item.destination)) &&
+      !failedRuns.isSuspect(item.messageId)
     );
   }
 
@@ -81,7 +84,9 @@ export class GroupRunner<Tx> {
   async #taskOf({ item, signal }: StartedItem<WorkItem>): Promise<Task<Tx>> {
     const receptor = this.#receptorOf(item);
     const envelope = await readFor(item, receptor, false);
-    return { item, envelope, receptor, isLast: true, isOneOfSeveral: false, signal };
+    const attempt = item.attempts + 1;
+    const begunAt = performance.now();
+    return { item, envelope, receptor, attempt, isLast: true, isOneOfSeveral: false, signal, begunAt };
   }
 
   /** Returns the only receptor: a message that may share has exactly one. */

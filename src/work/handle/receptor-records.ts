@@ -1,8 +1,8 @@
-import { countInterruption, doneReceptors } from '../../coordinator/index.js';
+import { countInterruption, type ReceptorRecord, receptorRecords } from '../../coordinator/index.js';
 import { type ConnectionPool, type Queryable, withPooledClient } from '../../database/index.js';
-import type { MessageId } from '../../message.js';
+import { type MessageId, WorkBatchFlags, type WorkItem } from '../../message.js';
 
-/** Records of a message beside its row: which receptors have handled it, and how often it was interrupted. */
+/** Records of a message beside its row: what its receptors have reported, and how often it was interrupted. */
 export class ReceptorRecords {
   readonly #pool: ConnectionPool;
   readonly #schema: string;
@@ -18,16 +18,17 @@ export class ReceptorRecords {
     this.#answerMs = answerMs;
   }
 
-  /** Returns the names of the receptors that need not run again. */
-  done(messageId: MessageId): Promise<readonly string[]> {
-    return this.#ask((db) => doneReceptors(db, this.#schema, messageId));
+  /** Returns what the receptors of the message have reported, where it has several. */
+  of(messageId: MessageId): Promise<readonly ReceptorRecord[]> {
+    return this.#ask((db) => receptorRecords(db, this.#schema, messageId));
   }
 
   /**
-   * Counts an interruption: the previous lease holder died or stalled, and may have been running the message.
-   * Returns how often that has happened.
+   * Counts an interruption, if the previous lease holder died or stalled, and may have been running the
+   * message. Returns how often that has happened.
    */
-  countInterruption(messageId: MessageId): Promise<number> {
+  async interruptionsOf({ messageId, flags }: WorkItem): Promise<number> {
+    if ((flags & WorkBatchFlags.Orphaned) === 0) return 0;
     return this.#ask((db) => countInterruption(db, this.#schema, messageId));
   }
 

@@ -4,29 +4,28 @@
 // at a time. A transactional receptor's writes, the messages it sends and the completion commit together. The
 // completion is fenced, so a lost lease rolls all of it back.
 //
-// The steps: find the receptors, then read what other runs have recorded. For each receptor that has not run
-// yet: read and check the message, run the task (task-runner.ts), turn an error into an outcome
-// (failed-runs.ts).
+// The steps: find the receptors, then count an interruption. Read and check the message, run the task
+// (task-runner.ts), turn an error into an outcome (failed-runs.ts). A message with several receptors goes
+// through several-receptors.ts.
 import type { WorkCoordinator } from '../../coordinator/index.js';
 import type { Origin, OutboxWriter } from '../../dispatch/index.js';
-import { WhizbangError } from '../../errors.js';
 import type { EventStore } from '../../events/index.js';
 import type { Logger } from '../../logger.js';
-import { type MessageId, WorkBatchFlags, type WorkItem } from '../../message.js';
-import type { Envelope } from '../../messages/index.js';
+import type { MessageId, WorkItem } from '../../message.js';
 import type { Receptor } from '../../receptors/index.js';
 import type { QueuedUnit, WorkUnit } from '../../strategies/index.js';
 import { unreadableError } from '../publish/unreadable.js';
 import type { ItemOutcome, StartedItem } from '../streams/processor-options.js';
 import type { RunWatched } from '../transaction/transaction-watch.js';
-import type { RetryPolicies } from './decide-failure.js';
 import { FailedRuns } from './failed-runs.js';
 import { GroupRunner } from './group-runner.js';
 import { failed, interruptedTooOften } from './receptor-error.js';
 import type { ReceptorRecords } from './receptor-records.js';
 import type { ReceptorRegistry } from './receptor-registry.js';
+import type { RetryPolicies } from './retry-policies.js';
+import { SeveralReceptors } from './several-receptors.js';
 import { Sharing } from './sharing.js';
-import { handled, readFor } from './task.js';
+import { nextStage } from './stages.js';
 import { TaskRunner } from './task-runner.js';
 
 interface ReceptorRunnerOptions<Tx> {
@@ -45,21 +44,17 @@ interface ReceptorRunnerOptions<Tx> {
   readonly logger: Logger;
 }
 
-/** Records that other runs of the message have left. */
-interface Past {
-  readonly interruptions: number;
-  readonly done: readonly string[];
-}
-
 export class ReceptorRunner<Tx> {
   readonly #options: ReceptorRunnerOptions<Tx>;
   readonly #failedRuns: FailedRuns<Tx>;
   readonly #tasks: TaskRunner<Tx>;
   readonly #groups: GroupRunner<Tx>;
+  readonly #several: SeveralReceptors<Tx>;
 
   constructor(options: ReceptorRunnerOptions<Tx>) {
     this.#options = options;
-    const { registry, coordinator, transaction, origin, outbox, events, queue, logger } = options;
+    const { registry, coordinator, transaction, origin, outbox, events, queue, records, policies, logger } =
+      options;
     const sharing = new Sharing<Tx>();
     const failedRuns = new FailedRuns<Tx>(logger);
     const tasks = new TaskRunner<Tx>({
@@ -76,6 +71,7 @@ export class ReceptorRunner<Tx> {
     this.#failedRuns = failedRuns;
     this.#tasks = tasks;
     this.#groups = new GroupRunner<Tx>({ registry, tasks, failedRuns, sharing, logger });
+    this.#several = new SeveralReceptors<Tx>({ records, policies, tasks, failedRuns });
   }
 
   /** Messages that their own transaction is about to complete. If a renewal misses one, it is not lost. */
@@ -84,34 +80,14 @@ export class ReceptorRunner<Tx> {
   }
 
   async run(item: WorkItem, signal: AbortSignal): Promise<ItemOutcome> {
-    const { registry, policies } = this.#options;
-    const receptors = registry.receptorsFor(item.destination);
+    const receptors = this.#options.registry.receptorsFor(item.destination);
     const [first] = receptors;
     if (first === undefined) return { kind: 'failed', completedStatus: 0, error: unreadableError(item) };
-    let past: Past;
-    try {
-      past = await this.#pastOf(item, receptors);
-    } catch (error) {
-      return this.#failedRuns.notRun(error, item, first, { hasBegun: false, signal });
-    }
-    if (past.interruptions >= policies.maxInterruptions(first)) {
-      return failed(first, interruptedTooOften(past.interruptions), true);
-    }
-    const missing = receptors.filter(({ name }) => !past.done.includes(name));
-    const isOneOfSeveral = receptors.length > 1;
-    for (const [i, receptor] of missing.entries()) {
-      let envelope: Envelope;
-      try {
-        envelope = await readFor(item, receptor, isOneOfSeveral);
-      } catch (error) {
-        // A retry cannot make a payload match its schema.
-        return failed(receptor, error, error instanceof WhizbangError && error.code === 'INVALID_MESSAGE');
-      }
-      const isLast = i === missing.length - 1;
-      const outcome = await this.#tasks.run({ item, envelope, receptor, isLast, isOneOfSeveral, signal });
-      if (outcome !== undefined) return outcome;
-    }
-    return missing.length === 0 ? { kind: 'completed', status: handled } : { kind: 'settled' };
+    const { runs, reports } = nextStage(item.status);
+    if (runs !== 'receptors') return { kind: 'completed', status: reports };
+    return receptors.length > 1
+      ? this.#several.run(item, receptors, signal)
+      : this.#runOnly(item, first, signal);
   }
 
   needsTransaction({ destination }: WorkItem): boolean {
@@ -134,10 +110,20 @@ export class ReceptorRunner<Tx> {
     return this.#groups.run(first, next);
   }
 
-  async #pastOf(item: WorkItem, receptors: readonly Receptor<Tx>[]): Promise<Past> {
-    const isOrphaned = (item.flags & WorkBatchFlags.Orphaned) !== 0;
-    const interruptions = isOrphaned ? await this.#options.records.countInterruption(item.messageId) : 0;
-    const done = receptors.length > 1 ? await this.#options.records.done(item.messageId) : [];
-    return { interruptions, done };
+  async #runOnly(item: WorkItem, receptor: Receptor<Tx>, signal: AbortSignal): Promise<ItemOutcome> {
+    const { records, policies } = this.#options;
+    let interruptions: number;
+    try {
+      interruptions = await records.interruptionsOf(item);
+    } catch (error) {
+      return this.#failedRuns.notRun(error, item, receptor, { hasBegun: false, signal });
+    }
+    if (interruptions >= policies.maxInterruptions([receptor])) {
+      return failed(receptor, interruptedTooOften(interruptions, [receptor]), true);
+    }
+    const attempt = item.attempts + 1;
+    const begunAt = performance.now();
+    const task = { item, receptor, attempt, isLast: true, isOneOfSeveral: false, signal, begunAt };
+    return (await this.#tasks.run(task)) ?? { kind: 'settled' };
   }
 }

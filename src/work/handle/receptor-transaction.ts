@@ -7,7 +7,7 @@ import { noRoom, spoilTransaction, type WorkCoordinator } from '../../coordinato
 import type { Queryable } from '../../database/index.js';
 import type { OutboxWriter } from '../../dispatch/index.js';
 import { WhizbangError } from '../../errors.js';
-import type { MessageId, NewOutboxMessage, WorkItem } from '../../message.js';
+import type { MessageId, NewOutboxMessage } from '../../message.js';
 import type { WorkUnit } from '../../strategies/index.js';
 import { isLeaseLost } from '../leases/lease-lost.js';
 import type { RunWatched } from '../transaction/transaction-watch.js';
@@ -21,7 +21,7 @@ interface ReceptorTransactionOptions<Tx> {
   /** Stores the messages that were sent, in this transaction. */
   readonly outbox: OutboxWriter;
   handle(task: Task<Tx>, tx: Tx, signal: AbortSignal): Promise<readonly NewOutboxMessage[]>;
-  readonly onStep: (step: string, item: WorkItem) => void;
+  readonly onStep: (step: string, task: Task<Tx>) => void;
 }
 
 type Watched = Parameters<Parameters<RunWatched<unknown>>[0]>[1];
@@ -90,9 +90,9 @@ export class ReceptorTransaction<Tx> {
       // Stored now, so that messages of the next task follow these, whichever way it sends them. A plain
       // insert, so that nothing waits for a lock of this transaction.
       if (messages.length > 0) await this.#options.outbox.store(messages, tx);
-      onStep('begun', task.item);
+      onStep('begun', task);
       messages = await this.#options.handle(task, tx, watched.signal);
-      onStep('handled', task.item);
+      onStep('handled', task);
     }
     // The fence does not detect a lease that was lost and then leased to this instance again.
     for (const { signal } of this.#tasks) if (isLeaseLost(signal.reason)) throw signal.reason;
@@ -106,14 +106,14 @@ export class ReceptorTransaction<Tx> {
   #join(task: Task<Tx> | undefined): Task<Tx> | undefined {
     if (task === undefined) return undefined;
     this.#tasks.push(task);
-    this.#options.onStep('starting', task.item);
+    this.#options.onStep('starting', task);
     task.signal.addEventListener('abort', this.#onAbort, { once: true });
     if (task.signal.aborted) this.#onAbort();
     return task;
   }
 
   #step(step: string): void {
-    for (const { item } of this.#tasks) this.#options.onStep(step, item);
+    for (const task of this.#tasks) this.#options.onStep(step, task);
   }
 
   /** Completes the messages, as the last statement: it locks the rows of their streams until the commit. */

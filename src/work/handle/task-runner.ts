@@ -3,18 +3,20 @@
 // Called by the receptor runner. The group runner also uses the transactions that it makes.
 import type { WorkCoordinator } from '../../coordinator/index.js';
 import { CollectedMessages, continuing, type Origin, type OutboxWriter } from '../../dispatch/index.js';
+import { WhizbangError } from '../../errors.js';
 import type { EventStore } from '../../events/index.js';
 import type { Logger } from '../../logger.js';
-import type { MessageId, NewOutboxMessage, WorkItem } from '../../message.js';
+import type { MessageId, NewOutboxMessage } from '../../message.js';
 import type { QueuedUnit, WorkUnit } from '../../strategies/index.js';
 import { isLeaseLost } from '../leases/lease-lost.js';
 import type { ItemOutcome } from '../streams/processor-options.js';
 import type { RunWatched } from '../transaction/transaction-watch.js';
 import type { FailedRuns } from './failed-runs.js';
+import { failed } from './receptor-error.js';
 import { ReceptorTransaction } from './receptor-transaction.js';
 import { runHandler } from './run-handler.js';
 import type { Sharing } from './sharing.js';
-import { reportOf, type Task } from './task.js';
+import { readFor, reportOf, type Task } from './task.js';
 
 interface TaskRunnerOptions<Tx> {
   readonly coordinator: WorkCoordinator;
@@ -40,8 +42,17 @@ export class TaskRunner<Tx> {
     this.#options = options;
   }
 
-  run(task: Task<Tx>): Promise<ItemOutcome | undefined> {
-    return task.receptor.transactional ? this.#runInTransaction(task) : this.#runWithout(task);
+  /** Reads the message, and runs its receptor. Undefined: it is done. */
+  async run(unread: Omit<Task<Tx>, 'envelope'>): Promise<ItemOutcome | undefined> {
+    const { item, receptor, isOneOfSeveral } = unread;
+    let task: Task<Tx>;
+    try {
+      task = { ...unread, envelope: await readFor(item, receptor, isOneOfSeveral) };
+    } catch (error) {
+      // A retry cannot make a payload match its schema.
+      return failed(receptor, error, error instanceof WhizbangError && error.code === 'INVALID_MESSAGE');
+    }
+    return receptor.transactional ? this.#runInTransaction(task) : this.#runWithout(task);
   }
 
   /** Makes a transaction in which tasks are run and completed. */
@@ -53,7 +64,7 @@ export class TaskRunner<Tx> {
       settling: this.settling,
       outbox,
       handle: (task, tx, signal) => this.#handle(task, tx, signal),
-      onStep: (step, item) => this.#step(step, item),
+      onStep: (step, task) => this.#step(step, task),
     });
   }
 
@@ -73,15 +84,16 @@ export class TaskRunner<Tx> {
     const { item, signal } = task;
     const onlyWith = item.messageId;
     try {
-      this.#step('starting', item);
+      this.#step('starting', task);
       const messages = await this.#handle(task, undefined, signal);
-      this.#step('handled', item);
+      this.#step('handled', task);
       if (isLeaseLost(signal.reason)) return { kind: 'forgotten' };
       // A late report is refused, and its messages must not leave either: the new lease holder sends them.
       const sent = messages.map((message) => ({ ...message, onlyWith }));
       const { carried } = this.#options.queue(reportOf([task], sent));
-      // A message that PostgreSQL refuses, for example for its version, is a failure of its handler.
-      if (messages.length > 0) await carried;
+      // A message that PostgreSQL refuses, for example for its version, is a failure of its handler. And the
+      // transaction of a receptor behind it may finish the message, after which its record would be late.
+      if (messages.length > 0 || !task.isLast) await carried;
       return undefined;
     } catch (error) {
       return this.#options.failedRuns.outcomeOf(error, task, { hasBegun: true, isSettled: false });
@@ -89,7 +101,7 @@ export class TaskRunner<Tx> {
   }
 
   async #handle(
-    { item, envelope, receptor }: Task<Tx>,
+    { envelope, receptor, attempt }: Task<Tx>,
     tx: Tx | undefined,
     signal: AbortSignal,
   ): Promise<readonly NewOutboxMessage[]> {
@@ -98,14 +110,14 @@ export class TaskRunner<Tx> {
     const dispatcher = continuing(origin, envelope, sent);
     const begunAt = performance.now();
     try {
-      await runHandler(receptor, { envelope, tx, attempt: item.attempts + 1, signal, dispatcher, events });
+      await runHandler(receptor, { envelope, tx, attempt, signal, dispatcher, events });
     } finally {
       sharing.took(receptor, performance.now() - begunAt);
     }
     return sent.messages;
   }
 
-  #step(step: string, { messageId, eventType }: WorkItem): void {
-    this.#options.logger.debug({ step, messageId, type: eventType }, 'receptor');
+  #step(step: string, { item: { messageId, eventType: type }, receptor }: Task<Tx>): void {
+    this.#options.logger.debug({ step, messageId, type, receptor: receptor.name }, 'receptor');
   }
 }

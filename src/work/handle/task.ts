@@ -3,16 +3,21 @@ import { MessageProcessingStatus, type NewOutboxMessage, type WorkItem } from '.
 import { type Envelope, readEnvelope } from '../../messages/index.js';
 import type { Receptor } from '../../receptors/index.js';
 import type { WorkUnit } from '../../strategies/index.js';
+import { nextStage } from './stages.js';
 
 /** A message, and the receptor that is to handle it. */
 export interface Task<Tx> {
   readonly item: WorkItem;
   readonly envelope: Envelope;
   readonly receptor: Receptor<Tx>;
+  /** The attempt of this receptor: 1 at first. */
+  readonly attempt: number;
   /** Whether it is the last receptor of the message that has to run. */
   readonly isLast: boolean;
   readonly isOneOfSeveral: boolean;
   readonly signal: AbortSignal;
+  /** When it was begun, by `performance.now()`. */
+  readonly begunAt: number;
 }
 
 /** Reads the message. Each of several receptors gets its own payload, so that its changes reach no other. */
@@ -25,28 +30,27 @@ export function readFor<Tx>(
   return readEnvelope(own, definition);
 }
 
-export const handled =
-  MessageProcessingStatus.ReceptorProcessed | MessageProcessingStatus.PerspectiveProcessed;
+export const secondsSince = (begunAt: number) => (performance.now() - begunAt) / 1000;
 
 /** Builds the report on messages that were handled, with the messages that their receptors sent. */
 export function reportOf<Tx>(
   tasks: readonly Task<Tx>[],
   newOutboxMessages: readonly NewOutboxMessage[],
 ): WorkUnit {
-  const idsOf = (some: typeof tasks) => some.map(({ item }) => item.messageId);
   return {
     newOutboxMessages,
     receptorCompletions: tasks
       .filter(({ isOneOfSeveral }) => isOneOfSeveral)
-      .map(({ item, receptor }) => ({
+      .map(({ item, receptor, attempt, begunAt }) => ({
         eventId: item.messageId,
         receptorName: receptor.name,
         status: MessageProcessingStatus.ReceptorProcessed,
+        attempt,
+        tookSeconds: secondsSince(begunAt),
       })),
-    inboxCompletions: idsOf(tasks.filter(({ isLast }) => isLast)).map((messageId) => ({
-      messageId,
-      status: handled,
-    })),
-    renewInboxLeaseIds: idsOf(tasks.filter(({ isLast }) => !isLast)),
+    inboxCompletions: tasks
+      .filter(({ isLast }) => isLast)
+      .map(({ item: { messageId, status } }) => ({ messageId, status: nextStage(status).reports })),
+    renewInboxLeaseIds: tasks.filter(({ isLast }) => !isLast).map(({ item }) => item.messageId),
   };
 }
