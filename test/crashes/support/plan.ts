@@ -18,6 +18,10 @@ export interface Plan {
   readonly leases?: 'short' | 'long';
   /** The receptors of the event, when there are several. */
   readonly noting?: readonly string[];
+  /** Those of them that fail at their first attempt. */
+  readonly failing?: readonly string[];
+  /** Those of them that have no transaction. */
+  readonly loose?: readonly string[];
   /** Sends through the broker at this port instead of through PostgreSQL. */
   readonly brokerPort?: number;
   /** It does not start, but sends these steps of `order-0` by itself: in a transaction of its own, or without one. */

@@ -26,9 +26,10 @@ const watchedCalls = [
   { call: callWith('outboxCompletions'), before: 'reporting', after: 'reported' },
   { call: callWith('newOutboxMessages'), before: 'storing', after: 'stored' },
   { call: callWith('newInboxMessages'), before: 'taking', after: 'taken' },
+  { call: callWith('inboxFailures'), before: 'failing', after: 'failed' },
 ];
 
-/** Before a call that says what was published, stores what is sent or stores what arrived; and after its answer. */
+/** Before a call that says what was published or has failed, stores what is sent or what arrived; and after its answer. */
 function watchCalls(pool: pg.Pool): void {
   pool.on('connect', (client) => {
     const query = client.query.bind(client) as (text: string, values?: unknown[]) => Promise<pg.QueryResult>;

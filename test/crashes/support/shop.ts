@@ -20,6 +20,7 @@ const stream = ({ orderId }: { readonly orderId: string }) => orderId;
 
 export const PlaceOrder = defineCommand('PlaceOrder', { schema, stream, to: 'shop' });
 const OrderPlaced = defineEvent('OrderPlaced', { schema, stream });
+const OrderNoted = defineEvent('OrderNoted', { schema: schema.extend({ receptor: z.string() }), stream });
 
 export const receptorNames = ['place', 'note'];
 
@@ -53,6 +54,10 @@ interface ShopBehaviour {
   readonly handlerMs?: number | undefined;
   /** The receptors of the event, one after the other. Default: `note`. */
   readonly noting?: readonly string[] | undefined;
+  /** Those of them that fail at their first attempt. */
+  readonly failing?: readonly string[] | undefined;
+  /** Those of them that have no transaction: their effect is that of a message that they send. */
+  readonly loose?: readonly string[] | undefined;
   /** What else the first receptor does in its transaction. */
   readonly work?: ((tx: Queryable, order: { orderId: string; step: number }) => Promise<unknown>) | undefined;
   /** Told of every run of the first receptor, and of its end. */
@@ -62,7 +67,16 @@ interface ShopBehaviour {
 
 export function createShop(
   options: Omit<Partial<WhizbangOptions>, 'service'> & Pick<WhizbangOptions, 'pool' | 'connectionString'>,
-  { name = 'shop', handlerMs = 0, noting = ['note'], work, onRun, onRunEnd }: ShopBehaviour = {},
+  {
+    name = 'shop',
+    handlerMs = 0,
+    noting = ['note'],
+    failing = [],
+    loose = [],
+    work,
+    onRun,
+    onRunEnd,
+  }: ShopBehaviour = {},
 ): Whizbang {
   const place = receptor(PlaceOrder, async ({ orderId, step }, ctx) => {
     onRun?.(step, orderId);
@@ -76,12 +90,25 @@ export function createShop(
       onRunEnd?.(step, orderId);
     }
   });
+  const failAtFirst = (each: string, attempt: number) => {
+    if (attempt === 1 && failing.includes(each)) throw new Error(`${each} fails at first`);
+  };
   const notes = noting.map((each) =>
-    receptor(OrderPlaced, { name: each }, async ({ orderId, step }, ctx) => {
-      const values = [each, orderId, String(step), ctx.envelope.messageId, name];
-      await asQueryable(ctx.tx).query(insertEffect, values);
-    }),
+    loose.includes(each)
+      ? receptor(OrderPlaced, { name: each, transaction: false }, (order, ctx) => {
+          failAtFirst(each, ctx.attempt);
+          return OrderNoted({ ...order, receptor: each });
+        })
+      : receptor(OrderPlaced, { name: each }, async ({ orderId, step }, ctx) => {
+          failAtFirst(each, ctx.attempt);
+          const values = [each, orderId, String(step), ctx.envelope.messageId, name];
+          await asQueryable(ctx.tx).query(insertEffect, values);
+        }),
   );
+  const noted = receptor(OrderNoted, async ({ receptor: each, orderId, step }, ctx) => {
+    const values = [each, orderId, String(step), ctx.envelope.messageId, name];
+    await asQueryable(ctx.tx).query(insertEffect, values);
+  });
   return createWhizbang({
     service: 'shop',
     concurrency: 4,
@@ -89,6 +116,6 @@ export function createShop(
     retry: { firstDelaySeconds: 0.05, maxDelaySeconds: 0.5 },
     ...shortLeases,
     ...options,
-    receptors: [place, ...notes],
+    receptors: [place, ...notes, ...(loose.length > 0 ? [noted] : [])],
   } as WhizbangOptions);
 }
