@@ -139,7 +139,7 @@ describe.concurrent('A process that stands still between two receptors of one ev
     { step: 'starting', nth: 2, failing: ['note'] },
     { step: 'failing', nth: 1, failing: ['note'] },
   ])(
-    'a process that stands still at $step $nth, with failing receptors $failing, and comes back when another has done the rest, changes nothing',
+    'a process that stands still at $step $nth, with failing receptors $failing, changes nothing when it comes back',
     async ({ step, nth, failing }) => {
       await using db = await createTestDatabase();
       const accident = { step, nth, signal: 'SIGSTOP' } as const;

@@ -178,7 +178,7 @@ describe('A dead letter of an event with several receptors', () => {
 });
 
 describe('A message with several receptors whose instances die', () => {
-  it('a message becomes a dead letter that names its missing receptors after as many deaths as the most attempts of them', async () => {
+  it('a message becomes a dead letter with its missing receptors after as many deaths as their most attempts', async () => {
     await using db = await createTestDatabase();
     const { runs, make } = noting();
     const id = await arrive(db, 'OrderPlaced', { orderId: 'a' });
@@ -219,9 +219,9 @@ describe('The events of an instance', () => {
     await arrive(db, 'OrderPlaced', { orderId: 'a' });
     await isDead(db);
     expect(logged).toMatchObject([
-      ['An attempt failed, and is made again', { receptor: 'mail', attempt: 1, retryAfterSeconds: 0.02 }],
-      ['An attempt failed, and is made again', { receptor: 'print', attempt: 1 }],
-      ['A receptor was given up, and its message goes on with the others', { receptor: 'mail', attempt: 2 }],
+      ['An attempt failed; the message will be tried again', { receptor: 'mail', attempt: 1, retryAfterSeconds: 0.02 }],
+      ['An attempt failed; the message will be tried again', { receptor: 'print', attempt: 1 }],
+      ['A receptor was given up; its message goes on with the others', { receptor: 'mail', attempt: 2 }],
     ]);
     expect(letters).toMatchObject([{ receptor: 'mail', attempt: 2, type: 'OrderPlaced' }]);
   });
