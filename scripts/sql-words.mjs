@@ -34,6 +34,10 @@ export const constants = {
    */
   WatchLock: 1463965489,
   SleepLock: 1463965490,
+  /** Advisory lock: who makes ticks holds it until its transaction ends. */
+  TickLock: 1463965491,
+  /** The most events of a tick that is made. What is merged may have up to twice as many. */
+  TickSize: 1000,
 };
 
 /** In the fragments, `m` is the message, `s` its stream row, `c` the call. */
@@ -46,6 +50,21 @@ const fragments = {
     'm.sequence_order >= least(s.head, (select wh_first_unadmitted_{lane}(c.{lane}_floor))) and m.processed_at is null',
   /** It is an event, and the event store does not have it yet. */
   is_unappended: 'm.is_event and m.stream_id is not null and m.status & {EventStored} = 0',
+  /**
+   * Seals the events of `seen` behind the last tick `l`, with the marks of `marks`. More than TickSize events become
+   * several ticks, by their numbers: so each can be skipped by its types.
+   */
+  insert_ticks: `insert into wh_event_ticks (tick, first_tick, next_xid, open, restored_through, covers, high, types, events, is_late)
+  select coalesce(l.tick, 0) + 1 + s.slice, coalesce(l.tick, 0) + 1 + s.slice, m.next_xid, m.open, m.restored_through,
+         s.covers, greatest(l.high, s.high), s.types, s.events, m.is_late
+  from (
+    select n.slice, range_agg(int8range(n.sequence_number, n.sequence_number, '[]')) as covers, max(n.sequence_number) as high,
+           array_agg(distinct n.event_type) as types, count(*) as events
+    from (select s.*, (row_number() over (order by s.sequence_number) - 1) / {TickSize} as slice from seen s) n
+    group by n.slice
+  ) s
+  cross join marks m
+  order by s.slice`,
 };
 
 /** A file named `x.lane.sql` is written once and installed twice. */

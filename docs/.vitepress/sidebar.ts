@@ -62,6 +62,7 @@ export const sidebar: readonly Group[] = [
       { text: 'Life of a message', link: '/internals/life-of-a-message' },
       { text: 'Mechanism', link: '/internals/mechanism' },
       { text: 'Lock order', link: '/internals/lock-order' },
+      { text: 'Ticks', link: '/internals/ticks' },
       { text: 'Crashes', link: '/internals/crashes' },
       { text: 'Schema', link: '/internals/schema' },
       { text: 'Benchmarks', link: '/internals/benchmarks' },

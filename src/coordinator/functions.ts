@@ -205,6 +205,74 @@ export async function saveSnapshot(
 }
 
 /**
+ * Makes a tick of the events whose transactions have ended since the last one. Returns
+ * the newest tick, null when there is none. It never waits; call it in a short transaction.
+ */
+export async function tick(db: Queryable, schema: string): Promise<bigint | null> {
+  const { tick } = await oneRow<{ tick: string | null }>(db, `select ${schema}.wh_tick()::text as tick`);
+  return tick === null ? null : BigInt(tick);
+}
+
+/**
+ * Looks for events that no tick has, and seals them. Returns their
+ * numbers, at most 1 000. There should never be one. Also merges old ticks.
+ */
+export async function auditTicks(db: Queryable, schema: string): Promise<readonly bigint[]> {
+  const text = `select to_json(${schema}.wh_audit_ticks()::text[])::text as numbers`;
+  const { numbers } = await oneRow<{ numbers: string }>(db, text);
+  return (JSON.parse(numbers) as string[]).map(BigInt);
+}
+
+/** A place in the order of all events. */
+export interface TickPosition {
+  readonly tick: bigint;
+  readonly sequenceNumber: bigint;
+}
+
+/** An event as it was read, in columns of SQL. All that is JSON is text. */
+interface TickedEventRow {
+  readonly tick: string;
+  readonly sequence_number: string;
+  /** Null in a last row that only says how far the read has looked. */
+  readonly event_id: string | null;
+  readonly stream_id: string | null;
+  readonly version: string | null;
+  readonly event_type: string | null;
+  readonly aggregate_type: string | null;
+  readonly event_data: string | null;
+  readonly metadata: string | null;
+  readonly scope: string | null;
+  readonly created_at: string | null;
+}
+
+/**
+ * Reads events in the order of all events, behind a position, of these types or of all. The next
+ * read goes on behind the last row, which may have no event. No row: there is nothing behind the position.
+ */
+export async function readEvents(
+  db: Queryable,
+  schema: string,
+  after: TickPosition,
+  types: readonly string[] | undefined,
+  limit: number,
+): Promise<readonly TickedEventRow[]> {
+  const text = `
+    select tick::text, sequence_number::text, event_id::text, stream_id::text, version::text, event_type, aggregate_type,
+      event_data::text, metadata::text, scope::text, to_json(created_at)#>>'{}' as created_at
+    from ${schema}.wh_read_events(
+      p_after_tick => $1::text::bigint, p_after_number => $2::text::bigint,
+      p_types => case when $3::text is not null then array(select jsonb_array_elements_text($3::text::jsonb)) end,
+      p_limit => $4::text::int)`;
+  const values = [
+    String(after.tick),
+    String(after.sequenceNumber),
+    types === undefined ? null : JSON.stringify(types),
+    String(limit),
+  ];
+  return (await db.query(text, values)).rows as readonly TickedEventRow[];
+}
+
+/**
  * Returns the channel on which the schema notifies, and
  * the process id by which it addresses this session there.
  */

@@ -41,6 +41,7 @@ const folderMayCall: Readonly<Record<string, readonly string[]>> = {
   shortcuts: ['call', 'report', 'request', 'route', 'store', 'streams'],
   store: ['admission', 'events', 'streams'],
   streams: ['admission', 'request', 'wake'],
+  ticks: ['request'],
   transfer: ['', 'request', 'store'],
   wake: [],
 };

@@ -29,6 +29,7 @@ describe.each(lanes)('Events stored in the %s', (lane) => {
         metadata: event.metadata,
         scope: event.scope,
         sequence_number: expect.any(String),
+        transaction_id: expect.any(String),
         created_at: expect.any(Date),
       },
     ]);

@@ -7,9 +7,11 @@ import { memoryFolder } from './memory-folder.js';
  * A migrated database on a server of its own, for what is measured. A transaction that writes, in whatever database of a server,
  * keeps dead rows and floors of all of them where they are: tests beside this one would be measured too.
  */
-export async function createDatabaseOnOwnServer(): Promise<TestDatabase> {
+export async function createDatabaseOnOwnServer(
+  settings: Readonly<Record<string, string>> = {},
+): Promise<TestDatabase> {
   const server = await startEmbeddedPostgres({
-    settings: { shared_buffers: '256MB', max_wal_size: '4GB' },
+    settings: { shared_buffers: '256MB', max_wal_size: '4GB', ...settings },
     tempDir: memoryFolder(),
   });
   const { connectionString } = server;

@@ -51,6 +51,8 @@ export const dataTables = [
   'wh_event_store',
   'wh_event_streams',
   'wh_snapshots',
+  'wh_event_ticks',
+  'wh_event_audit',
   'wh_receptor_processing',
   'wh_perspective_checkpoints',
   'wh_dead_letters',
