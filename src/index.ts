@@ -27,7 +27,7 @@ export type {
   SendOptions,
 } from './dispatch/index.js';
 export type { WhizbangErrorCode, WhizbangErrorFacts } from './errors.js';
-export type { EventStore, InTransaction, StreamOptions } from './events/index.js';
+export type { AllOptions, EventStore, InTransaction, LoggedEvent, StreamOptions } from './events/index.js';
 export type {
   AppendReceipt,
   DecideReceipt,

@@ -7,20 +7,26 @@
 // transaction, and never sends a call twice unless the server or the connection shows that nothing happened.
 
 export {
-  type AskedToSleep,
   appendEvents,
+  auditTicks,
+  loadStream,
+  lockStream,
+  readEvents,
+  readStream,
+  saveSnapshot,
+  type TickPosition,
+  tick,
+} from './event-functions.js';
+export {
+  type AskedToSleep,
   canWrite,
   channelOf,
   countInterruption,
   fallAsleep,
   joinService,
   listenTo,
-  loadStream,
-  lockStream,
   type ReceptorRecord,
-  readStream,
   receptorRecords,
-  saveSnapshot,
   schemasOutOfReach,
   spoilTransaction,
   subscribe,

@@ -17,6 +17,7 @@ import type { NewOutboxMessage, StreamId } from '../message.js';
 import { type Envelope, type MessageToSend, streamIdOf } from '../messages/index.js';
 import { invalidOption, resolveOptions, streamOptions } from '../options.js';
 import { decided, storedOf } from './decided.js';
+import { type AllOptions, EventLog, type LoggedEvent } from './event-log.js';
 import { Snapshots } from './snapshots.js';
 import type { StoreAccess } from './store-access.js';
 
@@ -53,10 +54,12 @@ const longestPauseMs = 50;
 export class EventStore {
   readonly #options: EventStoreOptions;
   readonly #snapshots: Snapshots;
+  readonly #log: EventLog;
 
   constructor(options: EventStoreOptions) {
     this.#options = options;
     this.#snapshots = new Snapshots(options.access, options.logger);
+    this.#log = new EventLog(options.access, options.logger);
   }
 
   /** Returns the store for a receptor: what is appended through it continues the message that is handled. */
@@ -96,6 +99,14 @@ export class EventStore {
       if (rows.length < page.limit) return;
       place = rows.at(-1)?.version;
     }
+  }
+
+  /**
+   * Reads all events in one order, which is the same for every reader and agrees with every stream. An open
+   * transaction delays its own events and no others.
+   */
+  all(options: AllOptions = {}): AsyncGenerator<LoggedEvent, void, undefined> {
+    return this.#log.read(options);
   }
 
   /** Loads the state of a stream. */

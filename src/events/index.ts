@@ -2,5 +2,6 @@
 // In: events made by their definitions, ids of streams, deciders. Out: receipts, stored events, states.
 // Called by users, through the composition root, and by receptors, through their context. It never sends anything.
 
+export type { AllOptions, LoggedEvent } from './event-log.js';
 export { EventStore, type InTransaction, type StreamOptions } from './event-store.js';
 export { StoreAccess } from './store-access.js';

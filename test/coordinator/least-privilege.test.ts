@@ -79,6 +79,7 @@ describe('A role with the documented grants', () => {
     deciding.release();
     expect(await orders.events.load(Orders, 'b')).toEqual({ state: 2, version: 2 });
     for await (const { version } of orders.events.stream('b', { after: 1 })) expect(version).toBe(2);
+    for await (const event of orders.events.all()) expect(event.position).toMatch(/-/);
     await orders.stop();
     await pool.end();
     expect(warnings).toEqual([]);

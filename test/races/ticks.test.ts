@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import { Random } from '../properties/random.js';
+import { Random } from '../properties/support/random.js';
 import type { TestDatabase } from '../support/database.js';
 import { createDatabaseOnOwnServer } from '../support/own-server.js';
 import {

@@ -219,7 +219,10 @@ describe('The events of an instance', () => {
     await arrive(db, 'OrderPlaced', { orderId: 'a' });
     await isDead(db);
     expect(logged).toMatchObject([
-      ['An attempt failed; the message will be tried again', { receptor: 'mail', attempt: 1, retryAfterSeconds: 0.02 }],
+      [
+        'An attempt failed; the message will be tried again',
+        { receptor: 'mail', attempt: 1, retryAfterSeconds: 0.02 },
+      ],
       ['An attempt failed; the message will be tried again', { receptor: 'print', attempt: 1 }],
       ['A receptor was given up; its message goes on with the others', { receptor: 'mail', attempt: 2 }],
     ]);

@@ -82,7 +82,7 @@ describe('A read of all events', () => {
     const reader = new Reader(db.pool, undefined, ['Rare']);
     expect(await reader.read()).toBe(true);
     expect(reader.numbers).toHaveLength(1);
-    expect(reader.position.tick).toBe(20n);
+    expect(reader.position.tick).toBe(20);
     await reader.readAll();
     expect(reader.reads).toBe(3);
   });

@@ -1,15 +1,14 @@
 // What the tests of ticks share: appending as the append functions do it, and a judge of the order of all events.
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
-import { auditTicks, readEvents, type TickPosition, tick } from '../../src/coordinator/functions.js';
+import { auditTicks, readEvents, type TickPosition, tick } from '../../src/coordinator/event-functions.js';
 import type { TestDatabase } from './database.js';
 
 type Queryable = Pick<pg.Pool | pg.Client, 'query'>;
 
 /** Ticks, and returns the newest tick as a number. */
 export async function makeTick(connection: Queryable): Promise<number | null> {
-  const newest = await tick(connection, 'public');
-  return newest === null ? null : Number(newest);
+  return tick(connection, 'public');
 }
 
 /** Audits, and returns the numbers that were found late. */
@@ -115,7 +114,7 @@ export class Reader {
 
   constructor(
     private readonly connection: Queryable,
-    public position: TickPosition = { tick: 0n, sequenceNumber: 0n },
+    public position: TickPosition = { tick: 0, sequenceNumber: 0 },
     private readonly types?: readonly string[],
     private readonly limit = 100,
   ) {}
@@ -126,10 +125,8 @@ export class Reader {
     this.reads += 1;
     const last = rows.at(-1);
     if (last === undefined) return false;
-    this.numbers.push(
-      ...rows.filter((row) => row.event_id !== null).map((row) => Number(row.sequence_number)),
-    );
-    this.position = { tick: BigInt(last.tick), sequenceNumber: BigInt(last.sequence_number) };
+    this.numbers.push(...rows.filter((row) => row.event_id !== null).map((row) => row.sequence_number));
+    this.position = { tick: last.tick, sequenceNumber: last.sequence_number };
     return true;
   }
 

@@ -3,7 +3,7 @@
 -- Locks: none
 -- Reads by: primary key, and the unique index on (stream_id, version).
 -- Raises: none
--- Called by: functions.ts
+-- Called by: event-functions.ts
 create or replace function wh_load_stream(p_stream_id uuid, p_decider text, p_fold text, p_limit int)
 returns jsonb
 language sql stable security definer

@@ -3,7 +3,7 @@
 -- Locks: a row of wh_event_streams, waiting.
 -- Reads by: primary key.
 -- Raises: serialization_failure
--- Called by: functions.ts
+-- Called by: event-functions.ts
 create or replace function wh_lock_stream(p_stream_id uuid)
 returns bigint
 language plpgsql security definer

@@ -3,7 +3,7 @@
 -- Locks: none
 -- Reads by: the unique index on (stream_id, version).
 -- Raises: none
--- Called by: functions.ts, wh_load_stream
+-- Called by: event-functions.ts, wh_load_stream
 create or replace function wh_read_stream(p_stream_id uuid, p_after bigint, p_limit int, p_backwards boolean)
 returns setof wh_stored_event
 language plpgsql stable security definer

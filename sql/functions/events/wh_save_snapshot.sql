@@ -3,7 +3,7 @@
 -- Locks: a row of wh_snapshots, waiting.
 -- Reads by: primary key.
 -- Raises: none
--- Called by: functions.ts
+-- Called by: event-functions.ts
 create or replace function wh_save_snapshot(p_stream_id uuid, p_decider text, p_fold text, p_version bigint, p_state jsonb)
 returns void
 language sql security definer

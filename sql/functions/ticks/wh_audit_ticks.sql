@@ -9,7 +9,7 @@
 -- Locks: as wh_lock_ticks, otherwise it does nothing; rows of wh_event_ticks and wh_event_audit; events it found.
 -- Reads by: ticks by primary key; wh_event_store_sequence, only numbers that no tick has.
 -- Raises: WB003
--- Called by: functions.ts
+-- Called by: event-functions.ts
 create or replace function wh_audit_ticks()
 returns bigint[]
 language plpgsql security definer
