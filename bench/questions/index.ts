@@ -13,6 +13,7 @@ import { otherWork } from './other-work.js';
 import { peers } from './peers.js';
 import { planStability } from './plan-stability.js';
 import { strategies } from './strategies.js';
+import { ticks } from './ticks.js';
 import { wholeService } from './whole-service.js';
 
 export const questions: readonly Question[] = [
@@ -31,4 +32,5 @@ export const questions: readonly Question[] = [
   wholeService,
   memory,
   strategies,
+  ticks,
 ];

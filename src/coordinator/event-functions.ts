@@ -113,7 +113,7 @@ export interface TickPosition {
 }
 
 /** An event at its place. A last row without an event says how far the read has looked. */
-export type TickedRow = { readonly tick: number } & (
+type TickedRow = { readonly tick: number } & (
   | EventRow
   | { readonly event_id: null; readonly sequence_number: number }
 );

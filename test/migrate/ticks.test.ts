@@ -28,7 +28,7 @@ afterEach(() => db.drop());
 const rowsOf = async (sql: string) => (await db.pool.query(sql)).rows;
 
 describe('A store with events of the release before', () => {
-  it('keeps every event as it is, and rewrites none', async () => {
+  it('the upgrade keeps every event as it is, and rewrites none', async () => {
     await appendMany(db.pool, 500);
     const events = 'select * from wh_event_store order by sequence_number';
     const file = `select pg_relation_filenode('wh_event_store') as file`;
@@ -39,7 +39,7 @@ describe('A store with events of the release before', () => {
     expect(await rowsOf(file)).toEqual([place]);
   });
 
-  it('has all events in its first ticks, in the order of their numbers, and later ones behind', async () => {
+  it('the first ticks after the upgrade have all events in the order of their numbers', async () => {
     await appendMany(db.pool, 1_500);
     await migrate({ pool: db.pool });
     await append(db.pool);
@@ -49,7 +49,7 @@ describe('A store with events of the release before', () => {
     expect(order).toEqual([...order].sort((a, b) => a - b));
   });
 
-  it('is appended to by an instance that was running before, and by inserts that do not know the new column', async () => {
+  it('an instance from before the upgrade goes on appending, and so do inserts without the new column', async () => {
     const running = new WorkCoordinator({ pool: db.pool, instance: { serviceName: 'orders' } });
     const event = () => outboxMessage({ streamId: crypto.randomUUID(), isEvent: true });
     await running.processWorkBatch({ newOutboxMessages: [event()] });
@@ -64,7 +64,7 @@ describe('A store with events of the release before', () => {
     ).toEqual([{ known: 2 }]);
   });
 
-  it('waits with the upgrade for an append that is under way, which is then in the first tick', async () => {
+  it('the upgrade waits for an append that is under way, which is then in the first tick', async () => {
     const [writer, migrator] = [await openSession(db), await openSession(db)];
     await writer.client.query('begin');
     await append(writer.client);

@@ -27,6 +27,10 @@ beforeAll(async () => {
 });
 afterAll(() => db.drop());
 beforeEach(async () => {
+  // Transactions that a failed test has left open would hold up the next one.
+  await db.pool.query(
+    `select pg_terminate_backend(pid) from pg_stat_activity where state like 'idle in transaction%'`,
+  );
   await db.pool.query(
     'truncate wh_event_store, wh_event_streams, wh_event_ticks, wh_event_audit, wh_outbox, wh_inbox',
   );

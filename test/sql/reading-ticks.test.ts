@@ -17,8 +17,8 @@ async function pagesOf(db: TestDatabase, call: string): Promise<number> {
   return plan['Shared Hit Blocks'] + plan['Shared Read Blocks'];
 }
 
-describe('A read of all events', () => {
-  it('returns events whole, and nothing that is in no tick yet', async ({ db }) => {
+describe('wh_read_events', () => {
+  it('a read returns events whole, and nothing that is in no tick yet', async ({ db }) => {
     await append(db.pool);
     await makeTick(db.pool);
     await append(db.pool);
@@ -27,7 +27,9 @@ describe('A read of all events', () => {
     expect(await read(db, 0, 0, null, 10)).toEqual([{ tick: '1', ...event }]);
   });
 
-  it('returns an event that ended late behind those that were sealed before it', async ({ db }) => {
+  it('a read returns an event that was committed late behind those that were sealed before it', async ({
+    db,
+  }) => {
     const late = await begin(db);
     const [low] = await append(late.client);
     const [high] = await append(db.pool);
@@ -37,16 +39,19 @@ describe('A read of all events', () => {
     expect(await new Reader(db.pool).readAll()).toEqual([high, low]);
   });
 
-  it.for([1, 7, 1_000, 5_000])('in steps of %i returns each event once, in order', async (limit, { db }) => {
-    for (let i = 0; i < 10; i++) await append(db.pool).then(() => makeTick(db.pool));
-    await appendMany(db.pool, 1_300);
-    await makeTick(db.pool);
-    const reader = new Reader(db.pool, undefined, undefined, limit);
-    expect(await reader.readAll()).toEqual(await wholeOrder(db));
-    expect(reader.numbers).toHaveLength(1_310);
-  });
+  it.for([1, 7, 1_000, 5_000])(
+    'a reader in steps of %i gets each event once, in order',
+    async (limit, { db }) => {
+      for (let i = 0; i < 10; i++) await append(db.pool).then(() => makeTick(db.pool));
+      await appendMany(db.pool, 1_300);
+      await makeTick(db.pool);
+      const reader = new Reader(db.pool, undefined, undefined, limit);
+      expect(await reader.readAll()).toEqual(await wholeOrder(db));
+      expect(reader.numbers).toHaveLength(1_310);
+    },
+  );
 
-  it('catches up with 10 001 events in steps of 1 000', async ({ db }) => {
+  it('a reader catches up with 10 001 events in steps of 1 000', async ({ db }) => {
     await appendMany(db.pool, 10_001);
     await makeTick(db.pool);
     const reader = new Reader(db.pool, undefined, undefined, 1_000);
@@ -54,7 +59,7 @@ describe('A read of all events', () => {
     expect(reader.reads).toBe(12);
   });
 
-  it('returns only events of the types that it names', async ({ db }) => {
+  it('a read returns only events of the types that it names', async ({ db }) => {
     const numbers: number[] = [];
     for (const type of ['A', 'B', 'C', 'A', 'B']) numbers.push(...(await append(db.pool, undefined, type)));
     await makeTick(db.pool);
@@ -64,7 +69,7 @@ describe('A read of all events', () => {
     expect(await new Reader(db.pool, undefined, []).readAll()).toEqual([]);
   });
 
-  it('moves the position when nothing matches, also within a tick', async ({ db }) => {
+  it('a read moves the position when nothing matches, also within a tick', async ({ db }) => {
     await append(db.pool, undefined, 'A');
     const [last] = await append(db.pool, undefined, 'B');
     await makeTick(db.pool);
@@ -74,7 +79,7 @@ describe('A read of all events', () => {
     expect(await read(db, 1, last, ['C'], 10)).toEqual([]);
   });
 
-  it('looks at about 20 000 events, and then returns how far it has come', async ({ db }) => {
+  it('a read looks at about 20 000 events, and then returns how far it has come', async ({ db }) => {
     await append(db.pool, undefined, 'Rare');
     await appendMany(db.pool, 30_000, 'Common');
     await makeTick(db.pool);
@@ -87,7 +92,7 @@ describe('A read of all events', () => {
     expect(reader.reads).toBe(3);
   });
 
-  it('passes by ticks without its types, without reading their events', async ({ db }) => {
+  it('a read passes by ticks without its types, and does not read their events', async ({ db }) => {
     await appendMany(db.pool, 30_000, 'Common');
     await append(db.pool, undefined, 'Rare');
     await makeTick(db.pool);
@@ -99,7 +104,7 @@ describe('A read of all events', () => {
     expect(await pagesOf(db, `wh_read_events(0, 0, '{Rare}')`)).toBeLessThan(60);
   });
 
-  it('stops when it has enough, whatever the statistics say', async ({ db }) => {
+  it('a read stops when it has enough, whatever the statistics say', async ({ db }) => {
     await appendMany(db.pool, 20_000);
     await makeTick(db.pool);
     for (const prepare of ['select', 'vacuum analyze wh_event_store, wh_event_ticks']) {
@@ -108,7 +113,7 @@ describe('A read of all events', () => {
     }
   });
 
-  it('costs next to nothing at the end', async ({ db }) => {
+  it('a read at the end of the store touches fewer than ten pages', async ({ db }) => {
     await appendMany(db.pool, 20_000);
     await makeTick(db.pool);
     const reader = new Reader(db.pool, undefined, undefined, 20_000);
@@ -122,7 +127,7 @@ describe('A read of all events', () => {
     ['p_after_number', [0, null, null, 1]],
     ['p_limit', [0, 0, null, 0]],
     ['p_limit', [0, 0, null, null]],
-  ] as const)('without a valid %s is refused', async ([column, parameters], { db }) => {
+  ] as const)('a read without a valid %s is refused', async ([column, parameters], { db }) => {
     await expect(read(db, ...parameters)).rejects.toMatchObject({ code: 'WB001', column });
   });
 });

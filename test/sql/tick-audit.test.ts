@@ -4,6 +4,7 @@ import { describe, expect } from 'vitest';
 import { embeddedSql } from '../../src/migrate/sql.generated.js';
 import { begin } from '../races/transactions.js';
 import type { TestDatabase } from '../support/database.js';
+import { eventually } from '../support/eventually.js';
 import {
   append,
   appendMany,
@@ -35,8 +36,10 @@ async function withTick(
   }
 }
 
-describe('An audit', () => {
-  it('finds nothing where ticks are right, beside open transactions and after they end', async ({ db }) => {
+describe('wh_audit_ticks', () => {
+  it('the audit finds nothing where ticks are right, beside open transactions and after they end', async ({
+    db,
+  }) => {
     const open = await begin(db);
     await append(open.client);
     for (let round = 0; round < 5; round++) {
@@ -48,7 +51,7 @@ describe('An audit', () => {
     expect(await judge(db)).toEqual({ ...faultless, events: 6 });
   });
 
-  it('finds a number that a tick has lost, seals it and warns', async ({ db }) => {
+  it('the audit finds a number that a tick has lost, seals it and warns', async ({ db }) => {
     const numbers = [...(await append(db.pool)), ...(await append(db.pool)), ...(await append(db.pool))];
     const reader = new Reader(db.pool);
     await makeTick(db.pool);
@@ -74,13 +77,14 @@ describe('An audit', () => {
 
   it.for([
     ['do not see who is open', 'v_open := array(', `v_open := '{}'; perform array(`],
+    ['are never made', 'v_snapshot := pg_current_snapshot();', 'return l.tick;'],
     ['forget who was open before', 'from unnest(l.open)', `from unnest('{}'::xid8[])`],
     [
       'pass by every second transaction',
       'x.transaction_id > span.above',
       'x.transaction_id::text::bigint % 2 = 0 and x.transaction_id > span.above',
     ],
-  ] as const)('delivers every event of ticks that %s', async ([, from, to], { db }) => {
+  ] as const)('the audit delivers every event when ticks %s', async ([, from, to], { db }) => {
     await append(db.pool);
     await makeTick(db.pool);
     const reader = new Reader(db.pool);
@@ -96,7 +100,11 @@ describe('An audit', () => {
         await makeTick(db.pool);
         if (round % 3 === 2) late.push(...(await audit(db.pool)));
       }
-      late.push(...(await audit(db.pool)), ...(await audit(db.pool)));
+      // What ended beside an older transaction, of this or another test, is found when that one has ended.
+      await eventually(async () => {
+        late.push(...(await audit(db.pool)));
+        expect(await judge(db)).toMatchObject({ missing: 0 });
+      });
     });
     expect(late.length).toBeGreaterThan(0);
     expect(await judge(db)).toMatchObject({ missing: 0, twice: 0, strange: 0, events: 25 });
@@ -109,7 +117,9 @@ describe('An audit', () => {
     expect(await judge(db)).toMatchObject({ missing: 0, twice: 0, events: 26 });
   });
 
-  it('finds a row that was copied in with the transaction id of another cluster, once', async ({ db }) => {
+  it('the audit finds a row that was copied in with the transaction id of another cluster, once', async ({
+    db,
+  }) => {
     await append(db.pool);
     await makeTick(db.pool);
     const ids = await db.pool.query(`select pg_current_xact_id()::text::bigint as now`);
@@ -127,9 +137,7 @@ describe('An audit', () => {
     expect(await judge(db)).toEqual({ ...faultless, events: 44 });
   });
 
-  it('looks no more at numbers that are final, once all transactions of that time have ended', async ({
-    db,
-  }) => {
+  it('the audit passes numbers only when all transactions of their time have ended', async ({ db }) => {
     const passed = async () =>
       (await db.pool.query('select audited_high::int from wh_event_audit')).rows[0].audited_high;
     const open = await begin(db);
@@ -143,7 +151,7 @@ describe('An audit', () => {
     expect(await passed()).toBeGreaterThanOrEqual(first);
   });
 
-  it('begins anew when the tables were emptied', async ({ db }) => {
+  it('the audit begins anew when the tables were emptied', async ({ db }) => {
     for (let round = 0; round < 4; round++) {
       await append(db.pool);
       await audit(db.pool);
@@ -154,7 +162,7 @@ describe('An audit', () => {
     expect(await newest(db)).toEqual(numbers);
   });
 
-  it('does nothing while another session makes a tick', async ({ db }) => {
+  it('the audit does nothing while another session makes a tick', async ({ db }) => {
     const ticker = await begin(db);
     await makeTick(ticker.client);
     expect(await audit(db.pool)).toEqual([]);
@@ -187,7 +195,7 @@ describe('Merged ticks', () => {
     await makeTick(db.pool);
   };
 
-  it('keep the order of all events, and every position in it', async ({ db }) => {
+  it('merged ticks keep the order of all events, and every position in it', async ({ db }) => {
     await manyTicks(db);
     const order = await wholeOrder(db);
     const positions = [];

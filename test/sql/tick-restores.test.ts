@@ -63,7 +63,9 @@ describe.for([
   ['a cluster with slightly higher transaction ids', 300],
   ['a cluster with lower transaction ids', -500],
 ] as const)('A store restored from %s', ([, shift]) => {
-  it('has every event in one tick, while this cluster reaches those ids and passes them', async ({ db }) => {
+  it('a restored store has every event in one tick, while its cluster passes the ids of the dump', async ({
+    db,
+  }) => {
     await fillStore(db);
     await using there = await createTestDatabase();
     await restore(db, there, shift);
@@ -88,7 +90,7 @@ describe.for([
     expect(await reader.readAll()).toEqual(await wholeOrder(there));
   });
 
-  it('has every event in one tick when the ticks were not in the dump', async ({ db }) => {
+  it('a restored store has every event in one tick when the ticks were not in the dump', async ({ db }) => {
     await fillStore(db);
     await using there = await createTestDatabase();
     await restore(db, there, shift, tables.slice(0, 2));
@@ -103,7 +105,7 @@ describe.for([
     expect(await audit(there.pool)).toEqual([]);
   });
 
-  it('can be restored a second time', async ({ db }) => {
+  it('a restored store can be dumped and restored a second time', async ({ db }) => {
     await fillStore(db);
     await using there = await createTestDatabase();
     await using then = await createTestDatabase();
@@ -118,7 +120,7 @@ describe.for([
 });
 
 describe('A store that was restored', () => {
-  it('gives up events by the audit that came before its first tick, when the ids were passed unseen', async ({
+  it('the audit finds what a restored store got before its first tick, when the dumped ids are passed', async ({
     db,
   }) => {
     await fillStore(db);

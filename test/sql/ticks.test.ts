@@ -5,13 +5,13 @@ import { openSession, waitUntilBlocked } from '../support/sessions.js';
 import { append, appendMany, faultless, judge, makeTick, newest, ticks } from '../support/ticks.js';
 import { it } from '../support/work.js';
 
-describe('A tick', () => {
-  it('is not made where there are no events', async ({ db }) => {
+describe('wh_tick', () => {
+  it('a store without events has no tick', async ({ db }) => {
     expect(await makeTick(db.pool)).toBeNull();
     expect(await ticks(db)).toEqual([]);
   });
 
-  it('seals all events that were committed since the last one', async ({ db }) => {
+  it('a tick seals all events that were committed since the last one', async ({ db }) => {
     const first = [...(await append(db.pool)), ...(await append(db.pool))];
     const before = await makeTick(db.pool);
     const second = await append(db.pool);
@@ -20,7 +20,7 @@ describe('A tick', () => {
     expect((await ticks(db)).map(({ numbers }) => numbers)).toEqual([first, second]);
   });
 
-  it('is not made when nothing was appended since', async ({ db }) => {
+  it('no tick is made when nothing was appended since the last one', async ({ db }) => {
     await append(db.pool);
     const newestTick = await makeTick(db.pool);
     await db.pool.query('create table if not exists other (a int)'); // a transaction that appends nothing
@@ -28,7 +28,9 @@ describe('A tick', () => {
     expect(await ticks(db)).toHaveLength(1);
   });
 
-  it('leaves out an append that a lock holds up, and takes those that come after it', async ({ db }) => {
+  it('a tick leaves out an append that a lock holds up, and seals those that come after it', async ({
+    db,
+  }) => {
     await db.pool.query(
       `create or replace function hold_up() returns trigger language plpgsql as
          $$ begin if new.event_type = 'Held' then perform pg_advisory_xact_lock(4711); end if; return new; end $$;
@@ -52,7 +54,7 @@ describe('A tick', () => {
     }
   });
 
-  it('passes by the numbers of transactions that were rolled back', async ({ db }) => {
+  it('a tick passes by the numbers of transactions that were rolled back', async ({ db }) => {
     const writer = await begin(db);
     await append(writer.client);
     const [first] = await append(db.pool);
@@ -63,18 +65,20 @@ describe('A tick', () => {
     expect((await ticks(db)).map(({ numbers }) => numbers)).toEqual([[first], [second]]);
   });
 
-  it('leaves out what its own transaction has appended, before and after it', async ({ db }) => {
+  it('a tick leaves out what its own transaction appends, before it and after it', async ({ db }) => {
+    const first = await append(db.pool);
+    await makeTick(db.pool);
     const writer = await begin(db);
     const own = await append(writer.client);
-    const [other] = await append(db.pool);
+    const other = await append(db.pool);
     await makeTick(writer.client);
     own.push(...(await append(writer.client)));
     await writer.query('commit');
     await makeTick(db.pool);
-    expect((await ticks(db)).map(({ numbers }) => numbers)).toEqual([[other], own]);
+    expect((await ticks(db)).map(({ numbers }) => numbers)).toEqual([first, other, own]);
   });
 
-  it('is made anew by the next call when its transaction is rolled back', async ({ db }) => {
+  it('a tick whose transaction is rolled back is made anew by the next call', async ({ db }) => {
     const numbers = await append(db.pool);
     const ticker = await begin(db);
     expect(await makeTick(ticker.client)).toBe(1);
@@ -83,7 +87,7 @@ describe('A tick', () => {
     expect(await ticks(db)).toEqual([{ tick: 1, numbers }]);
   });
 
-  it('is made once when two sessions want to make it, and neither waits', async ({ db }) => {
+  it('two sessions that tick at the same time make one tick, and neither waits', async ({ db }) => {
     await append(db.pool);
     const ticker = await begin(db);
     await makeTick(ticker.client);
@@ -93,7 +97,7 @@ describe('A tick', () => {
     expect(await judge(db)).toEqual({ ...faultless, events: 1 });
   });
 
-  it('takes an event that has a lower number and ends later, though no running transaction was to be seen', async ({
+  it('an event with a low number is sealed after its late commit, though no snapshot had listed its transaction', async ({
     db,
   }) => {
     // The id of the late one is the highest that was given out: a snapshot does not list it among those that run.
@@ -109,7 +113,7 @@ describe('A tick', () => {
     expect(await newest(db)).toEqual([low]);
   });
 
-  it('is not held up by sessions that are idle in a transaction with locks', async ({ db }) => {
+  it('sessions that are idle in a transaction with locks do not hold up ticks', async ({ db }) => {
     for (let i = 0; i < 10; i++) {
       const idle = await begin(db);
       await idle.query('select pg_current_xact_id(), pg_advisory_xact_lock($1)', [i]);
@@ -119,13 +123,16 @@ describe('A tick', () => {
     expect(await newest(db)).toEqual(numbers);
   });
 
-  it.for(['repeatable read', 'serializable'])('is refused in a %s transaction', async (level, { db }) => {
-    const { client } = await openSession(db);
-    await client.query(`begin isolation level ${level}`);
-    await expect(makeTick(client)).rejects.toMatchObject({ code: 'WB003' });
-  });
+  it.for(['repeatable read', 'serializable'])(
+    'wh_tick is refused in a %s transaction',
+    async (level, { db }) => {
+      const { client } = await openSession(db);
+      await client.query(`begin isolation level ${level}`);
+      await expect(makeTick(client)).rejects.toMatchObject({ code: 'WB003' });
+    },
+  );
 
-  it('of more than 1 000 events becomes several, by their numbers', async ({ db }) => {
+  it('more than 1 000 events become several ticks, by their numbers', async ({ db }) => {
     await appendMany(db.pool, 2_500);
     expect(await makeTick(db.pool)).toBe(3);
     const made = await ticks(db);
@@ -137,7 +144,9 @@ describe('A tick', () => {
 });
 
 describe('A store with events from before there were ticks', () => {
-  it('has all of them in its first ticks, and nothing that is open or comes later', async ({ db }) => {
+  it('the first ticks have all events that are committed, and those that are open come later', async ({
+    db,
+  }) => {
     await appendMany(db.pool, 1_200);
     const open = await begin(db);
     const [held] = await append(open.client);
@@ -152,7 +161,7 @@ describe('A store with events from before there were ticks', () => {
     expect(await judge(db)).toEqual({ ...faultless, events: 1_203 });
   });
 
-  it('has no tick of what the first ticker itself has appended', async ({ db }) => {
+  it('the first tick leaves out what its own transaction has appended', async ({ db }) => {
     const [old] = await append(db.pool);
     await db.pool.query(`update wh_event_store set transaction_id = '0'`);
     const writer = await begin(db);
@@ -165,7 +174,9 @@ describe('A store with events from before there were ticks', () => {
 });
 
 describe('A sequence of numbers that was set back', () => {
-  it('fails the next append, and an event that takes a number of the past is sealed once', async ({ db }) => {
+  it('a sequence that was set back fails the next append, and an unused number is sealed once', async ({
+    db,
+  }) => {
     const [first] = await append(db.pool);
     await db.pool.query(`select nextval('wh_event_sequence')`); // a number that nobody has
     await append(db.pool);
