@@ -83,7 +83,7 @@ export async function saveSnapshot(
   { streamId, decider, fold, version, state }: NewSnapshot,
 ): Promise<void> {
   const text = `
-    select ${schema}.wh_save_snapshot($1::uuid, $2::text, $3::text, $4::text::bigint, $5::text::jsonb) as saved`;
+    select ${schema}.wh_save_snapshot($1::uuid, $2::text, $3::text, $4::text::bigint, $5::text::json) as saved`;
   await db.query(text, [streamId, decider, fold, String(version), state]);
 }
 

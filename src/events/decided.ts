@@ -1,6 +1,6 @@
 // What a decision adds to its events: their stream, and what it is about.
 import { WhizbangError } from '../errors.js';
-import { type Decider, type Receipt, StoredEvent } from '../fold/index.js';
+import type { Decider } from '../fold/index.js';
 import type { NewOutboxMessage, StreamId } from '../message.js';
 
 /** Returns a function that puts a decided event into the stream of the decision. Refuses one of another stream. */
@@ -27,20 +27,4 @@ export function decided<State>(
     const metadata = { aggregateType: name, ...(event.metadata as object | undefined) };
     return { ...event, streamId, isEvent: true, metadata };
   };
-}
-
-/** The event as it is in the store now. */
-export function storedOf(event: NewOutboxMessage, receipt: Receipt): StoredEvent {
-  return new StoredEvent({
-    event_id: receipt.eventId,
-    stream_id: receipt.streamId,
-    version: receipt.version,
-    event_type: event.eventType,
-    aggregate_type: '',
-    event_data: event.eventData,
-    metadata: event.metadata,
-    scope: event.scope,
-    sequence_number: receipt.sequenceNumber,
-    created_at: new Date().toISOString(),
-  });
 }

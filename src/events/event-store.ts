@@ -7,6 +7,7 @@ import {
   type DecideReceipt,
   type Decider,
   type Decision,
+  deepFreeze,
   type Fold,
   foldEvents,
   type Receipt,
@@ -16,7 +17,7 @@ import type { Logger } from '../logger.js';
 import type { NewOutboxMessage, StreamId } from '../message.js';
 import { type Envelope, type MessageToSend, streamIdOf } from '../messages/index.js';
 import { invalidOption, resolveOptions, streamOptions } from '../options.js';
-import { decided, storedOf } from './decided.js';
+import { decided } from './decided.js';
 import { type AllOptions, EventLog, type LoggedEvent } from './event-log.js';
 import { Snapshots } from './snapshots.js';
 import type { StoreAccess } from './store-access.js';
@@ -89,6 +90,7 @@ export class EventStore {
       { ...options },
       ['backwards', 'tx'],
     );
+    refuseNoTransaction('events.stream', options);
     const streamId = streamIdOf(id);
     const { backwards = false, tx } = options;
     let place = after;
@@ -111,6 +113,8 @@ export class EventStore {
 
   /** Loads the state of a stream. */
   async load<State>(decider: Decider<State>, id: string, options: InTransaction = {}): Promise<Fold<State>> {
+    resolveOptions('events.load', {}, { ...options }, ['tx']);
+    refuseNoTransaction('events.load', options);
     const { state, version } = await this.#load(decider, streamIdOf(id), options.tx);
     return { state, version };
   }
@@ -123,9 +127,12 @@ export class EventStore {
     decider: Decider<State>,
     id: string,
     decision: (state: State, version: number) => Decision | Promise<Decision>,
-    { tx }: InTransaction = {},
+    options: InTransaction = {},
   ): Promise<DecideReceipt> {
+    resolveOptions('events.decide', {}, { ...options }, ['tx']);
+    refuseNoTransaction('events.decide', options);
     const streamId = streamIdOf(id);
+    const { tx } = options;
     if (tx !== undefined) {
       await this.#options.access.ask(tx, (db, schema) => lockStream(db, schema, streamId));
       return this.#decideOnce(decider, streamId, decision, tx);
@@ -156,8 +163,8 @@ export class EventStore {
     const receipts = await this.#append(prepared, tx);
     const after = version + events.length;
     if (this.#snapshots.isDue(decider, loaded.keptVersion, after)) {
-      const stored = prepared.map((event, i) => storedOf(event, receipts[i] as Receipt));
-      await this.#snapshots.keep(decider, streamId, await foldEvents(decider, loaded, stored), tx);
+      // Folded from what is stored, not from what was given: a kept state is the same as one that was loaded.
+      await this.#snapshots.keep(decider, streamId, () => this.#load(decider, streamId, tx), tx);
     }
     return { streamId, version: after, receipts };
   }
@@ -176,8 +183,10 @@ export class EventStore {
     const { snapshot, events } = await this.#options.access.ask(tx, (db, schema) =>
       loadStream(db, schema, question),
     );
-    const keptVersion = snapshot?.version ?? 0;
-    const kept = { state: (snapshot?.state ?? decider.initial) as State, version: keptVersion };
+    const kept: Fold<State> =
+      snapshot === null
+        ? { state: decider.initial, version: 0 }
+        : { state: deepFreeze(snapshot.state as State), version: snapshot.version };
     let folded = await foldEvents(
       decider,
       kept,
@@ -187,7 +196,7 @@ export class EventStore {
       const rest = this.stream(streamId, { after: folded.version, ...(tx === undefined ? {} : { tx }) });
       for await (const event of rest) folded = await foldEvents(decider, folded, [event]);
     }
-    return { ...folded, keptVersion };
+    return { ...folded, keptVersion: kept.version };
   }
 }
 
@@ -196,6 +205,13 @@ function receiptOf(receipts: readonly Receipt[]): AppendReceipt {
   if (last === undefined)
     throw invalidOption('append', 'events', 'there are no events', 'Give at least one.');
   return { ...last, receipts };
+}
+
+/** A caller that writes `tx` wants the transaction: outside of it, another state is read, and a decision stays after a rollback. */
+function refuseNoTransaction(owner: string, options: InTransaction): void {
+  if (!('tx' in options) || (options.tx !== undefined && options.tx !== null)) return;
+  const hint = 'Pass the transaction, or leave tx out. Nothing was done.';
+  throw invalidOption(owner, 'tx', `tx is ${String(options.tx)}`, hint);
 }
 
 function isConflictIn(streamId: StreamId, error: unknown): boolean {

@@ -23,31 +23,51 @@ export class Snapshots {
     return snapshotEvery !== undefined && version - keptVersion >= snapshotEvery && !this.#refused.has(name);
   }
 
+  /** Keeps the state that `load` returns. */
   async keep<State>(
+    decider: Decider<State>,
+    streamId: StreamId,
+    load: () => Promise<Fold<State>>,
+    tx: object | undefined,
+  ): Promise<void> {
+    try {
+      await this.#keep(decider, streamId, await load(), tx);
+    } catch (error) {
+      // In a transaction of the caller a failed statement spoils all of it: then the error must not be hidden.
+      // Outside of one, the events are stored: who decided must not be told that it failed.
+      if (tx !== undefined) throw error;
+      const facts = { decider: decider.name, error: describeError(error) };
+      this.#logger.warn(facts, 'The state of a decider was not kept');
+    }
+  }
+
+  async #keep<State>(
     { name, fold }: Decider<State>,
     streamId: StreamId,
     { state, version }: Fold<State>,
     tx: object | undefined,
   ): Promise<void> {
-    const json = JSON.stringify(state);
-    if (!isDeepStrictEqual(JSON.parse(json), state)) {
+    const json = asJson(state);
+    if (json === undefined) {
       this.#refused.add(name);
       const facts = {
         decider: name,
-        hint: 'Keep only what JSON can hold in the state: no Date, Map, undefined.',
+        hint: 'Keep only what JSON can hold in the state: no Date, Map, bigint, undefined.',
       };
       this.#logger.warn(facts, 'The state of a decider cannot be kept: it is not the same after JSON');
       return;
     }
     const snapshot = { streamId, decider: name, fold, version, state: json };
-    const saving = this.#access.ask(tx, (db, schema) => saveSnapshot(db, schema, snapshot));
-    // In a transaction of the caller a failed statement spoils all of it: then the error must not be hidden.
-    if (tx !== undefined) return saving;
-    await saving.catch((error: unknown) => {
-      this.#logger.warn(
-        { decider: name, error: describeError(error) },
-        'The state of a decider was not kept',
-      );
-    });
+    await this.#access.ask(tx, (db, schema) => saveSnapshot(db, schema, snapshot));
+  }
+}
+
+/** The state as JSON; undefined when it is not the same after it, or cannot be written. */
+function asJson(state: unknown): string | undefined {
+  try {
+    const json = JSON.stringify(state);
+    return isDeepStrictEqual(JSON.parse(json), state) ? json : undefined;
+  } catch {
+    return undefined;
   }
 }

@@ -110,7 +110,9 @@ function fingerprint<State>({ initial, foldVersion }: Facts<State>, steps: Steps
     definition.schemaVersion,
     String(apply),
   ]);
-  const text = JSON.stringify([foldVersion, initial, texts]);
+  const text = JSON.stringify([foldVersion, initial, texts], (_, value: unknown) =>
+    typeof value === 'bigint' ? `${value}n` : value,
+  );
   return `${foldVersion}:${createHash('sha256').update(text).digest('base64url').slice(0, 22)}`;
 }
 

@@ -3,5 +3,6 @@
 // Called by the event store. It never talks to the database.
 
 export { type Decider, type DeciderOptions, decider, type Fold, foldEvents } from './decider.js';
+export { deepFreeze } from './deep-freeze.js';
 export type { AppendReceipt, DecideReceipt, Decision, Receipt, StreamVersion } from './receipt.js';
 export { type EventRow, StoredEvent } from './stored-event.js';

@@ -5,16 +5,16 @@
 -- Raises: none
 -- Called by: event-functions.ts
 create or replace function wh_load_stream(p_stream_id uuid, p_decider text, p_fold text, p_limit int)
-returns jsonb
+returns json
 language sql stable security definer
 set search_path from current
 as $$
   with snapshot as (
     select s.version, s.state from wh_snapshots s where s.stream_id = p_stream_id and s.decider = p_decider and s.fold = p_fold
   )
-  select jsonb_build_object(
-    'snapshot', (select to_jsonb(s) from snapshot s),
+  select json_build_object(
+    'snapshot', (select to_json(s) from snapshot s),
     'events', coalesce((
-      select jsonb_agg(to_jsonb(e) order by e.version)
+      select json_agg(e order by e.version)
       from wh_read_stream(p_stream_id, (select s.version from snapshot s), p_limit, false) e), '[]'))
 $$;

@@ -4,7 +4,7 @@
 -- Reads by: primary key.
 -- Raises: none
 -- Called by: event-functions.ts
-create or replace function wh_save_snapshot(p_stream_id uuid, p_decider text, p_fold text, p_version bigint, p_state jsonb)
+create or replace function wh_save_snapshot(p_stream_id uuid, p_decider text, p_fold text, p_version bigint, p_state json)
 returns void
 language sql security definer
 set search_path from current
