@@ -1,4 +1,5 @@
 import type { Question } from '../question.js';
+import { append } from './append.js';
 import { backlog } from './backlog.js';
 import { drain } from './drain.js';
 import { fullCycle } from './full-cycle.js';
@@ -20,6 +21,7 @@ export const questions: readonly Question[] = [
   fullCycle,
   peers,
   oneMessage,
+  append,
   drain,
   backlog,
   otherWork,
