@@ -1,11 +1,12 @@
 // A decider: what the events of a stream amount to, for decisions.
 // In: definitions with a pure function each. Out: a frozen Decider; or a state, folded event by event.
 // Called by users where their modules are loaded, and by the event store. It never reads or stores events.
-import { createHash } from 'node:crypto';
 import { WhizbangError } from '../errors.js';
 import { type EventDefinition, isName } from '../messages/index.js';
 import { deciderOptions, invalidOption, resolveOptions } from '../options.js';
 import { deepFreeze } from './deep-freeze.js';
+import { fingerprintOf, refuseNoEvent, refuseNoFunction, type StepsByType, withStep } from './event-steps.js';
+import { foldFailed, messageOf } from './fold-failed.js';
 import type { StoredEvent } from './stored-event.js';
 
 /** Options of `decider`. */
@@ -26,8 +27,7 @@ interface Step<State> {
   readonly apply: Apply<State>;
 }
 
-/** The steps by the type of the event, also by its earlier names. */
-type Steps<State> = ReadonlyMap<string, Step<State>>;
+type Steps<State> = StepsByType<Step<State>>;
 
 /** The state of a stream at a version. */
 export interface Fold<State> {
@@ -83,22 +83,9 @@ function withSteps<State>(facts: Facts<State>, steps: Steps<State>): Decider<Sta
     steps,
     on(definition: EventDefinition, apply: unknown) {
       const owner = `decider(${JSON.stringify(name)}).on`;
-      if (typeof definition !== 'function' || definition.kind !== 'event') {
-        const hint = 'Give what defineEvent has returned.';
-        throw invalidOption(owner, 'definition', 'the first argument is not an event definition', hint);
-      }
-      if (typeof apply !== 'function') {
-        const hint = `For example .on(${definition.type}, (state, payload) => ({ ...state })).`;
-        throw invalidOption(owner, 'apply', `there is no function for ${definition.type}`, hint);
-      }
-      const step: Step<State> = { definition, apply: apply as Apply<State> };
-      const names = [definition.type, ...definition.formerly];
-      const twice = names.find((type) => steps.has(type));
-      if (twice !== undefined) {
-        const hint = 'An event changes the state by one function.';
-        throw invalidOption(owner, 'definition', `${twice} has a function already`, hint);
-      }
-      return withSteps(facts, new Map([...steps, ...names.map((type) => [type, step] as const)]));
+      refuseNoEvent(owner, definition);
+      refuseNoFunction(owner, 'apply', apply, `.on(${definition.type}, (state, payload) => ({ ...state }))`);
+      return withSteps(facts, withStep(owner, steps, { definition, apply: apply as Apply<State> }));
     },
   }) as Decider<State>;
 }
@@ -110,10 +97,7 @@ function fingerprint<State>({ initial, foldVersion }: Facts<State>, steps: Steps
     definition.schemaVersion,
     String(apply),
   ]);
-  const text = JSON.stringify([foldVersion, initial, texts], (_, value: unknown) =>
-    typeof value === 'bigint' ? `${value}n` : value,
-  );
-  return `${foldVersion}:${createHash('sha256').update(text).digest('base64url').slice(0, 22)}`;
+  return fingerprintOf(foldVersion, [initial, texts]);
 }
 
 /** Folds events, in the order of their versions, into the state before them. */
@@ -145,19 +129,10 @@ function apply<State>(
   try {
     next = step.apply(state, deepFreeze(payload), event);
   } catch (cause) {
-    throw foldFailed(name, event, `threw ${cause instanceof Error ? cause.message : String(cause)}`, cause);
+    throw foldFailed(name, event, { fact: `threw ${messageOf(cause)}`, cause });
   }
-  if (next === undefined) throw foldFailed(name, event, 'returned nothing', undefined);
+  if (next === undefined) throw foldFailed(name, event, { fact: 'returned nothing' });
   return deepFreeze(next);
-}
-
-function foldFailed(name: string, event: StoredEvent, fact: string, cause: unknown): WhizbangError {
-  const { type, version, streamId } = event;
-  return new WhizbangError('FOLD_FAILED', {
-    message: `${name}: its function for ${type} (version ${version} of stream ${streamId}) ${fact}.`,
-    details: { name, type, streamId, version },
-    cause,
-  });
 }
 
 function unknownEvent({ name }: { name: string }, { type, streamId, version }: StoredEvent): WhizbangError {

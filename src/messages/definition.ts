@@ -67,3 +67,7 @@ export function isMessageToSend(value: unknown): value is MessageToSend {
   const definition = (value as Partial<MessageToSend> | null | undefined)?.definition;
   return typeof definition === 'function' && (definition.kind === 'event' || definition.kind === 'command');
 }
+
+export function isEventDefinition(value: unknown): value is EventDefinition {
+  return typeof value === 'function' && (value as Partial<MessageDefinition>).kind === 'event';
+}

@@ -12,6 +12,7 @@ export {
 export {
   type CommandDefinition,
   type EventDefinition,
+  isEventDefinition,
   isMessageToSend,
   type MessageDefinition,
   type MessageToSend,
@@ -19,7 +20,7 @@ export {
 } from './definition.js';
 export { isName } from './definition-options.js';
 export type { Envelope, Hop, MessageKind } from './envelope.js';
-export type { MessageIssue } from './issues.js';
+export { type MessageIssue, readIssues } from './issues.js';
 export { copyAsJson, findFault } from './json.js';
 export {
   type EnvelopeRow,
@@ -29,8 +30,14 @@ export {
   readMetadata,
   toMetadata,
 } from './metadata.js';
+export { pathText } from './path.js';
 export { readPayload, validatePayload, validateResult } from './payload.js';
-export type { StandardSchema } from './standard-schema.js';
+export {
+  isStandardSchema,
+  type SchemaOutput,
+  type SchemaResult,
+  type StandardSchema,
+} from './standard-schema.js';
 export { streamIdOf, streamNamespace } from './stream-id.js';
 export {
   childTraceparent,

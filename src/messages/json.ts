@@ -9,7 +9,7 @@ interface JsonFault {
 }
 
 type JsonCopy =
-  | { readonly json: unknown; readonly fault?: undefined }
+  | { readonly json: unknown; readonly text: string; readonly fault?: undefined }
   | { readonly fault: JsonFault; readonly cause?: unknown };
 
 /** Only a text that matches this can have lost something, or be refused by PostgreSQL. Few texts match. */
@@ -24,7 +24,7 @@ export function copyAsJson(value: unknown): JsonCopy {
   } catch (cause) {
     return { fault: findFaultSafely(value), cause };
   }
-  return { json: JSON.parse(text as string) };
+  return { json: JSON.parse(text as string), text: text as string };
 }
 
 /** The first part of a value that JSON cannot keep; undefined when it keeps all of it. */
