@@ -1,8 +1,8 @@
 import { AssertionError } from 'node:assert';
-import { inspect } from 'node:util';
 import type { MessageId } from '../message.js';
 import type { Envelope, MessageDefinition, MessageKind } from '../messages/index.js';
-import { matches } from './matches.js';
+import { show } from './complaint.js';
+import { matches } from './differences.js';
 
 /**
  * A message as it was sent. Its payload is the JSON of what the sender passed, before any schema transformed
@@ -68,5 +68,3 @@ export class SentMessages {
     return `${wanted} was not sent. ${instead}`;
   }
 }
-
-const show = (value: unknown) => inspect(value, { depth: 6, breakLength: 100, sorted: true });

@@ -38,6 +38,7 @@ const folderMayImport: Readonly<Record<string, readonly string[]>> = {
     'database',
     'dispatch',
     'embedded',
+    'fold',
     'messages',
     'migrate',
     'receptors',

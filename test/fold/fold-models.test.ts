@@ -71,7 +71,7 @@ describe('foldModels of single streams', () => {
     expect(await foldModels(orders, before, [paid()])).toEqual([]);
   });
 
-  it('models can be read by the ids that the events concern', async () => {
+  it('the models before can be read by the ids that the events concern', async () => {
     const asked: (readonly string[])[] = [];
     const read = async (ids: readonly string[]) => {
       asked.push(ids);
