@@ -6,7 +6,7 @@ import { resolveCustom } from './perspective-options.js';
 import type { StoredEvent } from './stored-event.js';
 
 /** What a function of `perspectiveFor` gets besides the payload. */
-export interface PerspectiveContext<Tx, Payload = unknown> {
+interface PerspectiveContext<Tx, Payload = unknown> {
   /** The transaction in which the perspective moves past the event. What is written in it takes effect once. */
   readonly tx: Tx;
   readonly event: StoredEvent<Payload>;
@@ -17,14 +17,17 @@ export interface PerspectiveContext<Tx, Payload = unknown> {
 /** What an event does, by a function of the user's. */
 interface CustomStep<Tx> {
   readonly definition: EventDefinition;
-  handle(payload: unknown, context: PerspectiveContext<Tx>): unknown;
+  readonly handle: Handle<Tx>;
 }
+
+/** Written as a method, so that users may declare the payload's type. */
+type Handle<Tx> = { handle(payload: unknown, context: PerspectiveContext<Tx>): unknown }['handle'];
 
 /** Empties what a perspective has written. */
 type Reset<Tx> = { reset(context: Pick<PerspectiveContext<Tx>, 'tx'>): unknown }['reset'];
 
 /** Tables that user code keeps up to date, made by `perspectiveFor`. */
-export interface CustomPerspective<Tx> {
+interface CustomPerspective<Tx> {
   readonly kind: 'custom';
   readonly name: string;
   readonly version: number;
@@ -68,11 +71,7 @@ function build<Tx>(
 ): CustomPerspective<Tx> {
   const { name, version } = facts;
   const owner = (member: string) => `perspectiveFor()("${name}").${member}`;
-  const texts = [...steps].map(([type, { definition, handle }]) => [
-    type,
-    definition.schemaVersion,
-    String(handle),
-  ]);
+  const texts = [...steps].map(([type, step]) => [type, step.definition.schemaVersion, String(step.handle)]);
   const made: CustomPerspective<Tx> = {
     kind: 'custom',
     ...facts,

@@ -15,7 +15,7 @@ import { foldFailed, messageOf } from './fold-failed.js';
 import type { StoredEvent } from './stored-event.js';
 
 /** What a perspective says of its models, whatever it is of. */
-export interface ModelRules {
+interface ModelRules {
   readonly name: string;
   readonly schema: StandardSchema;
   readonly maxModelBytes: number;

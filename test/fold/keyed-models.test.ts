@@ -121,10 +121,10 @@ describe('Announcements', () => {
   });
 
   it('the first model of a key is announced with null before it', async () => {
-    const befores: unknown[] = [];
-    const keyed = revenue.announces(Changed, (_, before) => void befores.push(before));
+    const earlier: unknown[] = [];
+    const keyed = revenue.announces(Changed, (_, before) => void earlier.push(before));
     await foldModels(keyed, none, [paid('a'), paid('b')]);
-    expect(befores).toEqual([null, { orders: 1, cents: 5 }]);
+    expect(earlier).toEqual([null, { orders: 1, cents: 5 }]);
   });
 
   it('a model that is announced cannot be changed by the function', async () => {

@@ -46,7 +46,7 @@ it('columns are members of the model, and indexes are lists of columns', () => {
     // @ts-expect-error without columns there is no index
     () => perspective('p', { model, indexes: [['cents']] }),
     // @ts-expect-error a misspelt option
-    () => perspective('p', { model, colums: { customer: 'text' } }),
+    () => perspective('p', { model, colour: { customer: 'text' } }),
   ];
   expectTypeOf(wrong).toBeArray();
 });

@@ -7,7 +7,8 @@
 -- Returns the ids of the arrivals that are appended now.
 -- Locks: new event rows, in stream order; it waits for a call that appends the same event id under another stream.
 -- Reads by: messages and events by primary key.
--- Raises: WB002 if a stream is not at the expected version.
+-- Raises: WB002 if a stream is not at the expected version, serialization_failure if another transaction has just
+--   appended the same event id to another stream.
 -- Called by: wh_append, wh_try_store
 create or replace function wh_append_events(
   p_versions wh_stream_version[], p_outbox wh_new_message[], p_inbox wh_new_message[],
@@ -27,6 +28,7 @@ declare
   v_stream_id uuid;
   v_expected bigint;
   v_actual bigint;
+  v_is_whole boolean;
 begin
   v_known := array(
     select s.event_id from wh_event_store s
@@ -68,11 +70,18 @@ begin
     limit 1
   )
   select (select array_agg(r.stream_id) from risen r), (select array_agg(r.version) from risen r),
-         (select x.stream_id from mismatch x), (select x.expected_version from mismatch x), (select x.actual_version from mismatch x)
-  into v_stream_ids, v_versions, v_stream_id, v_expected, v_actual;
+         (select x.stream_id from mismatch x), (select x.expected_version from mismatch x), (select x.actual_version from mismatch x),
+         (select count(*) from appended) = (select count(*) from numbered)
+  into v_stream_ids, v_versions, v_stream_id, v_expected, v_actual, v_is_whole;
 
   if v_expected is not null then
     perform wh_refuse_version(v_stream_id, v_expected, v_actual);
+  end if;
+  if not v_is_whole then
+    raise exception using
+      errcode = 'serialization_failure',
+      message = 'another transaction has appended an event with the same id to another stream',
+      hint = 'Run the transaction again: the event is known then.';
   end if;
   perform wh_set_versions(v_stream_ids, v_versions);
   return v_outbox_ids || v_inbox_ids;
