@@ -93,6 +93,8 @@ const insertMany = `
 export async function openAppendFloor(server: BenchServer, settings: AppendSettings): Promise<Runner> {
   const database = await server.createDatabase();
   const pool = new pg.Pool({ connectionString: database.connectionString, max: 1 });
+  // `end` does not wait until the connections are closed, and then the database is dropped.
+  pool.on('error', () => {});
   await pool.query(schema);
   const next = appendSource(settings);
   return {

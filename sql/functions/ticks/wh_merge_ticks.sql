@@ -10,6 +10,9 @@ returns bigint
 language plpgsql
 as $$
 declare
+  v_lows bigint[]; -- of each group that is merged: its first row, its last row, and the first tick that is in it
+  v_ticks bigint[];
+  v_firsts bigint[];
   v_merged bigint;
 begin
   with part as materialized (
@@ -20,28 +23,32 @@ begin
     window w as (order by p.tick)
   ), chained as (
     select n.*, count(*) filter (where n.is_apart) over (order by n.tick) as chain from neighbour n
-  ), grouped as materialized (
+  ), grouped as (
     select c.*, (sum(c.events) over (partition by c.chain order by c.tick) - 1) / {TickSize} as link from chained c
-  ), typed as (
-    select g.chain, g.link, array_agg(distinct u.type) as types
-    from grouped g cross join unnest(g.types) as u(type)
-    group by g.chain, g.link
   ), whole as materialized (
-    select g.chain, g.link, min(g.first_tick) as first_tick, max(g.tick) as tick, range_agg(g.covers) as covers, sum(g.events) as events, count(*) as ticks
-    from grouped g
-    group by g.chain, g.link
-  ), merged as (
-    update wh_event_ticks t
-    set first_tick = w.first_tick, covers = w.covers, types = y.types, events = w.events
-    from whole w join typed y on y.chain = w.chain and y.link = w.link
-    where t.tick = w.tick and w.ticks > 1
-  ), gone as (
-    delete from wh_event_ticks t
-    using grouped g join whole w on w.chain = g.chain and w.link = g.link
-    where t.tick = g.tick and g.tick < w.tick
+    select min(g.tick) as low, max(g.tick) as tick, min(g.first_tick) as first_tick from grouped g group by g.chain, g.link
+  ), several as materialized (
+    select w.* from whole w where w.low < w.tick order by w.tick
   )
   -- The last group may still grow.
-  select w.tick into v_merged from whole w order by w.tick desc offset 1 limit 1;
+  select array(select s.low from several s), array(select s.tick from several s), array(select s.first_tick from several s),
+         (select w.tick from whole w order by w.tick desc offset 1 limit 1)
+  into v_lows, v_ticks, v_firsts, v_merged;
+  update wh_event_ticks t
+  set first_tick = g.first_tick, covers = m.covers, events = m.events, types = y.types
+  from unnest(v_lows, v_ticks, v_firsts) as g(low, tick, first_tick)
+  cross join lateral (
+    select range_agg(x.covers) as covers, sum(x.events) as events from wh_event_ticks x where x.tick >= g.low and x.tick <= g.tick
+  ) m
+  cross join lateral (
+    select array_agg(distinct u.type) as types
+    from wh_event_ticks x cross join unnest(x.types) as u(type)
+    where x.tick >= g.low and x.tick <= g.tick
+  ) y
+  where t.tick = g.tick;
+  delete from wh_event_ticks t
+  using unnest(v_lows, v_ticks) as g(low, tick)
+  where t.tick >= g.low and t.tick < g.tick;
   return coalesce(v_merged, p_after);
 end
 $$;

@@ -27,26 +27,22 @@ begin
   end if;
   return query
   with near as materialized (
-    select t.tick, t.covers, t.events, t.types && p_types is not false as is_wanted,
-           case when t.first_tick <= p_after_tick then p_after_number else 0 end as after_number
+    select t.tick, t.covers, t.events, t.types && p_types is not false as is_wanted, t.first_tick <= p_after_tick as is_begun
     from wh_event_ticks t
-    where t.tick >= p_after_tick
+    where t.tick >= p_after_tick and (t.first_tick > p_after_tick or t.covers && int8range(p_after_number, null, '()'))
     order by t.tick
-    -- Each has an event: of all types, so many and one more are enough.
-    limit case when p_types is null then least(p_limit, c_most_ticks - 1) + 1 else c_most_ticks end
-  ), counted as materialized (
-    select n.*, sum(case when n.is_wanted then n.events else 0 end) over (order by n.tick) as events_through
+    -- Each has an event: of all types, so many are enough.
+    limit case when p_types is null then least(p_limit, c_most_ticks) else c_most_ticks end
+  ), counted as (
+    select n.*, sum(n.events) filter (where n.is_wanted) over (order by n.tick rows between unbounded preceding and 1 preceding) as events_before
     from near n
-    where n.covers && int8range(n.after_number, null, '()')
   ), looked as materialized (
-    select c.tick, c.is_wanted, c.covers * int8multirange(int8range(c.after_number, null, '()')) as covers
-    from counted c
-    where c.events_through - case when c.is_wanted then c.events else 0 end < c_most_events
+    select c.* from counted c where c.events_before < c_most_events is not false
   ), found as materialized (
     select t.tick, e.*
     from (select * from looked k where k.is_wanted order by k.tick) t
     cross join lateral (
-      select x.* from unnest(t.covers) r
+      select x.* from unnest(case when t.is_begun then t.covers * int8multirange(int8range(p_after_number, null, '()')) else t.covers end) r
       cross join lateral (
         select s.sequence_number, s.event_id, s.stream_id, s.version, s.event_type, s.aggregate_type, s.event_data, s.metadata, s.scope, s.created_at
         from wh_event_store s
