@@ -2,10 +2,9 @@
 // events, a tick per event that it seals, and a reader that wants few of very many events.
 
 import { readEvents } from '../../src/coordinator/event-functions.js';
-import { closeAll, type Runner, repeatFor } from '../contenders/contender.js';
 import { BenchEventStore } from '../event-store.js';
 import { costRatio, describeCost, type Probe, takeTurns, timed } from '../measure/call-costs.js';
-import { formatCount, interleave, perSecond, ratioOf } from '../measure/interleave.js';
+import { formatCount } from '../measure/interleave.js';
 import { median } from '../measure/statistics.js';
 import type { BenchContext, Finding, Question } from '../question.js';
 
@@ -14,7 +13,7 @@ export const ticks: Question = {
   asks: 'cost of a tick beside uncommitted events, of an append with its index, of a read of rare events',
   async run(context) {
     return [
-      await besideUncommitted(context),
+      ...(await besideUncommitted(context)),
       await perEvent(context),
       await appends(context, 100),
       await appends(context, 1),
@@ -23,40 +22,49 @@ export const ticks: Question = {
   },
 };
 
-async function besideUncommitted(context: BenchContext): Promise<Finding> {
+/**
+ * First ticks that have nothing to seal: the last tick is from before the writer began, which then lies among the
+ * transactions that are new. Then ticks of 10 events: it is one of those that were open at the last tick.
+ */
+async function besideUncommitted(context: BenchContext): Promise<readonly Finding[]> {
   const count = context.size(200_000, 2_000);
-  const setting = `a tick of 10 events beside ${formatCount(count)} uncommitted ones, against none`;
-  context.progress(setting);
-  const [beside, free] = [
-    await BenchEventStore.open(context.server),
-    await BenchEventStore.open(context.server),
-  ];
-  const writer = await beside.database.connect();
+  const stores = [await BenchEventStore.open(context.server), await BenchEventStore.open(context.server)];
+  const writer = await stores[0]?.database.connect();
   try {
-    for (const store of [beside, free]) {
+    for (const store of stores) {
       await store.fill(10_000);
       await store.tick(10_000);
     }
-    await writer.query('begin');
-    await beside.fill(count, undefined, writer);
-    const probes = [beside, free].map(
-      (store): Probe =>
-        async () => {
-          await store.append(10);
-          return store.tick(10);
-        },
-    );
-    const [costs = [], reference = []] = await takeTurns(probes, context.size(500, 10), context.size(50, 2));
-    return {
-      setting,
-      ...costRatio(costs, reference),
-      bar: { kind: 'at-most', value: 1.5 },
-      info: `${describeCost(costs)} against ${describeCost(reference)}`,
-    };
+    await writer?.query('begin');
+    await stores[0]?.fill(count, undefined, writer);
+    const findings: Finding[] = [];
+    for (const events of [0, 10]) {
+      const setting = `a tick of ${events} events beside ${formatCount(count)} uncommitted ones, against none`;
+      context.progress(setting);
+      const probes = stores.map(
+        (store): Probe =>
+          async () => {
+            if (events > 0) await store.append(events);
+            else await store.client.query('select pg_current_xact_id()');
+            return store.tick(events);
+          },
+      );
+      const [costs = [], reference = []] = await takeTurns(
+        probes,
+        context.size(500, 10),
+        context.size(50, 2),
+      );
+      findings.push({
+        setting,
+        ...costRatio(costs, reference),
+        bar: { kind: 'at-most', value: 1.5 },
+        info: `${describeCost(costs)} against ${describeCost(reference)}`,
+      });
+    }
+    return findings;
   } finally {
-    await writer.end();
-    await beside.close();
-    await free.close();
+    await writer?.end();
+    for (const store of stores) await store.close();
   }
 }
 
@@ -86,39 +94,32 @@ async function perEvent(context: BenchContext): Promise<Finding> {
   }
 }
 
+/** Append by append in turns, not in slices: the medians of single appends are steadier where a commit waits for the disk. */
 async function appends(context: BenchContext, batchSize: number): Promise<Finding> {
-  const setting = `appends of ${batchSize}, against the store without what ticks need`;
+  const setting = `rate of appends of ${batchSize}, against the store without what ticks need`;
   context.progress(setting);
-  const runners = [await appender(context, batchSize), await appender(context, batchSize, true)];
+  const stores = [await BenchEventStore.open(context.server), await BenchEventStore.open(context.server)];
   try {
-    const [here, without] = await interleave(runners, {
-      rounds: context.size(20, 2),
-      sliceMs: context.size(1_000, 50),
-      warmUpMs: context.size(2_000, 50),
-    });
+    await stores[1]?.withoutTicks();
+    const probes = stores.map(
+      (store): Probe =>
+        () =>
+          store.append(batchSize),
+    );
+    const [costs = [], reference = []] = await takeTurns(
+      probes,
+      context.size(3_000, 20),
+      context.size(300, 5),
+    );
     return {
       setting,
-      ...ratioOf(here, without),
+      ...costRatio(reference, costs),
       bar: { kind: 'at-least', value: 0.9 },
-      info: `${perSecond(here)} against ${perSecond(without)}`,
+      info: `${describeCost(costs)} against ${describeCost(reference)}`,
     };
   } finally {
-    await closeAll(runners);
+    for (const store of stores) await store.close();
   }
-}
-
-async function appender(context: BenchContext, batchSize: number, isWithout = false): Promise<Runner> {
-  const store = await BenchEventStore.open(context.server);
-  if (isWithout) await store.withoutTicks();
-  return {
-    name: isWithout ? 'without ticks' : 'with ticks',
-    slice: (milliseconds) =>
-      repeatFor(milliseconds, async () => {
-        await store.append(batchSize);
-        return batchSize;
-      }),
-    close: () => store.close(),
-  };
 }
 
 async function rareEvents(context: BenchContext): Promise<Finding> {
