@@ -57,16 +57,17 @@ export class EventStore {
   readonly #snapshots: Snapshots;
   readonly #log: EventLog;
 
-  constructor(options: EventStoreOptions) {
+  constructor(options: EventStoreOptions, snapshots?: Snapshots) {
     this.#options = options;
-    this.#snapshots = new Snapshots(options.access, options.logger);
+    this.#snapshots = snapshots ?? new Snapshots(options.access, options.logger);
     this.#log = new EventLog(options.access, options.logger);
   }
 
   /** Returns the store for a receptor: what is appended through it continues the message that is handled. */
   continuing(parent: Envelope): EventStore {
     const { sender } = this.#options;
-    return new EventStore({ ...this.#options, sender: { ...sender, parent } });
+    // The snapshots are shared: they remember which states cannot be kept, and warn once.
+    return new EventStore({ ...this.#options, sender: { ...sender, parent } }, this.#snapshots);
   }
 
   /**

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { decider, defineCommand, FinalError, receptor } from '../../src/index.js';
+import { decider, defineCommand, FinalError, newMessageId, receptor } from '../../src/index.js';
 import { service } from '../runtime/service.js';
 import { createTestDatabase } from '../support/database.js';
 import { eventually } from '../support/eventually.js';
@@ -213,6 +213,9 @@ describe('snapshots', () => {
       (_, { paidAt }) => ({ at: paidAt }),
     );
     for (let i = 0; i < 3; i++) await shop.events.decide(WithDate, 'a', () => paid('a'));
+    // As ctx.decide of a receptor does.
+    const parent = { messageId: newMessageId(), hops: [], traceparent: '' } as never;
+    await shop.events.continuing(parent).decide(WithDate, 'a', () => paid('a'));
     expect((await shop.events.load(WithDate, 'a')).state.at).toEqual(new Date('2026-11-17T08:00:00Z'));
     expect(warnings).toEqual(['The state of a decider cannot be kept: it is not the same after JSON']);
   });
