@@ -5,7 +5,7 @@
 // The names that matter.
 
 export { errorCodes, WhizbangError } from './errors.js';
-export { decider } from './fold/index.js';
+export { decider, keyedPerspective, perspective, perspectiveFor } from './fold/index.js';
 export { newMessageId } from './message-id.js';
 export { defineCommand, defineEvent, streamIdOf } from './messages/index.js';
 export { migrate } from './migrate/index.js';
@@ -35,6 +35,10 @@ export type {
   DeciderOptions,
   Decision,
   Fold,
+  KeyedPerspective,
+  KeyedPerspectiveOptions,
+  Perspective,
+  PerspectiveOptions,
   Receipt,
   StoredEvent,
   StreamVersion,

@@ -142,6 +142,7 @@ export class Whizbang<Tx = Queryable> extends Dispatcher implements AsyncDisposa
       origin,
       registry,
       policies,
+      perspectives,
       transaction,
       events,
     } = this.#parts;
@@ -161,6 +162,7 @@ export class Whizbang<Tx = Queryable> extends Dispatcher implements AsyncDisposa
       origin,
       registry,
       policies,
+      perspectives,
       transaction,
       events,
       logger,

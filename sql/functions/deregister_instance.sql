@@ -3,8 +3,9 @@
 -- Call it when no other call of the instance is in flight.
 -- The subscriptions of the instance stay until another instance subscribes.
 -- Locks: stream rows of the instance, outbox before inbox, by stream_id; it waits, so that no stream is left behind.
---   Then the instance row and its subscription rows.
--- Reads by: streams by wh_active_streams_leased; the instance by primary key; all rows of wh_subscriptions.
+--   Then its bookmarks, the instance row and its subscription rows.
+-- Reads by: streams by wh_active_streams_leased; the instance by primary key; all rows of wh_subscriptions and of
+--   wh_perspective_bookmarks.
 -- Raises: WB001
 -- Called by: functions.ts
 create or replace function deregister_instance(p_instance_id uuid)
@@ -25,6 +26,7 @@ begin
   where s.lane = any(array['outbox', 'inbox']) and s.instance_id is not null and s.instance_id = p_instance_id
   order by s.lane desc, s.stream_id
   for no key update;
+  update wh_perspective_bookmarks b set instance_id = null, lease_expiry = null where b.instance_id = p_instance_id;
   v_freed := wh_release_instances(array[p_instance_id], clock_timestamp());
   delete from wh_service_instances where instance_id = p_instance_id;
   update wh_subscriptions set subscribed_at = '-infinity' where instance_id = p_instance_id and subscribed_at > '-infinity';

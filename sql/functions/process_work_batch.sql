@@ -21,7 +21,7 @@ create or replace function process_work_batch(
   p_lease_seconds int default 300, p_stale_threshold_seconds int default 600,
   p_max_outbox_items int default 1000, p_max_inbox_items int default 1000, p_max_perspective_items int default 1000,
   p_takeover_seconds numeric default 5, p_inbox_handlers text[] default null,
-  p_spare_outbox_streams int default 0, p_spare_inbox_streams int default 0
+  p_spare_outbox_streams int default 0, p_spare_inbox_streams int default 0, p_perspectives text[] default null
 )
 returns setof wh_work_item
 language plpgsql security definer
@@ -141,6 +141,7 @@ begin
     perform wh_move_floors_outbox(c);
     perform wh_move_floors_inbox(c);
   end if;
+  if p_perspectives is not null then return query select * from wh_claim_perspectives(c, p_perspectives, p_max_perspective_items, p_flags, o.has_events or i.has_events or s.appended <> '{}'); end if;
   if v_outbox_leased <> '{}' then return query select * from wh_items_outbox(v_outbox_leased); end if;
   if v_inbox_leased <> '{}' then return query select * from wh_items_inbox(v_inbox_leased); end if;
   if p_flags & {LookAgain} <> 0 and (wh_should_look_again(v_outbox_leased, v_outbox_claimed, v_outbox_arrived, s.outbox_admitted)

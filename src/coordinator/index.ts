@@ -35,6 +35,21 @@ export {
   transferEach,
   wakeUp,
 } from './functions.js';
-export { outboxInsert, transactionalInsert } from './insert-statement.js';
+export { encodeNewMessages, outboxInsert, transactionalInsert } from './insert-statement.js';
+export {
+  type BatchRow,
+  type BookmarkKey,
+  type DueRow,
+  type ModelRow,
+  moveBookmark,
+  type NextBatch,
+  type PerspectiveFacts,
+  type PerspectiveState,
+  type RegisteredPerspective,
+  readModels,
+  registerPerspective,
+  type TakenBookmark,
+  takeBookmark,
+} from './perspective-functions.js';
 export { type Instance, noRoom, type WorkBatchRequest } from './request.js';
 export { type CoordinatorOptions, WorkCoordinator } from './work-coordinator.js';

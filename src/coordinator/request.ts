@@ -51,6 +51,11 @@ export interface WorkBatchRequest {
    */
   readonly spareOutboxStreams?: number | undefined;
   readonly spareInboxStreams?: number | undefined;
+  /**
+   * The perspectives that this instance has code for, as `name@version`. It is handed only bookmarks of these.
+   * Left out: none, whatever `maxPerspectiveItems` is.
+   */
+  readonly perspectives?: readonly string[] | undefined;
 }
 
 /** Limits of a call that only stores or reports: it hands nothing out. */

@@ -59,6 +59,7 @@ export const requestParts = {
   inboxHandlers: 'names',
   spareOutboxStreams: 'int',
   spareInboxStreams: 'int',
+  perspectives: 'names',
 } as const satisfies Record<keyof WorkBatchRequest, keyof typeof casts>;
 
 /**

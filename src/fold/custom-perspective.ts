@@ -6,7 +6,7 @@ import { resolveCustom } from './perspective-options.js';
 import type { StoredEvent } from './stored-event.js';
 
 /** What a function of `perspectiveFor` gets besides the payload. */
-interface PerspectiveContext<Tx, Payload = unknown> {
+export interface PerspectiveContext<Tx, Payload = unknown> {
   /** The transaction in which the perspective moves past the event. What is written in it takes effect once. */
   readonly tx: Tx;
   readonly event: StoredEvent<Payload>;
@@ -27,7 +27,7 @@ type Handle<Tx> = { handle(payload: unknown, context: PerspectiveContext<Tx>): u
 type Reset<Tx> = { reset(context: Pick<PerspectiveContext<Tx>, 'tx'>): unknown }['reset'];
 
 /** Tables that user code keeps up to date, made by `perspectiveFor`. */
-interface CustomPerspective<Tx> {
+export interface CustomPerspective<Tx> {
   readonly kind: 'custom';
   readonly name: string;
   readonly version: number;

@@ -16,7 +16,7 @@ import { type ColumnOf, type ColumnType, type ModelTable, resolveModelTable } fr
 import type { StoredEvent } from './stored-event.js';
 
 /** Options of `keyedPerspective`. It cannot be inline: two appends would wait for each other's models. */
-interface KeyedPerspectiveOptions<S extends StandardSchema, Column extends string>
+export interface KeyedPerspectiveOptions<S extends StandardSchema, Column extends string>
   extends Omit<PerspectiveOptions<S, Column>, 'inline'> {
   /** The model of a key before its first event. */
   readonly initial: NoInfer<SchemaOutput<S>>;

@@ -9,6 +9,7 @@ import { WhizbangError } from '../errors.js';
 import type { EventStore } from '../events/index.js';
 import type { Logger } from '../logger.js';
 import type { ResolvedOptions, whizbangOptions } from '../options.js';
+import { BatchRunner, type PerspectiveRegistry, PerspectiveWorker } from '../perspectives/index.js';
 import type { WorkCoordinatorStrategy } from '../strategies/index.js';
 import type { TransportConnection } from '../transports/index.js';
 import {
@@ -53,6 +54,7 @@ export interface WorkersOptions<Tx> {
   readonly origin: Origin;
   readonly registry: ReceptorRegistry<Tx>;
   readonly policies: RetryPolicies<Tx>;
+  readonly perspectives: PerspectiveRegistry<Tx>;
   readonly transaction: RunWatched<Tx>;
   readonly events: WhizbangEmitter;
   readonly logger: Logger;
@@ -63,12 +65,16 @@ export interface WorkParts<Tx> {
   readonly publisher: PublisherWorker;
   readonly consumer: ConsumerWorker<Tx>;
   readonly intake: DeliveryIntake;
+  readonly perspectives: PerspectiveWorker<Tx>;
   /** Undefined when the instance does not listen. */
   readonly listener: Listener | undefined;
 }
 
 /** How many messages are held however slowly they are handled, where `prefetch` allows. */
 const usualPrefetch = 100;
+/** How many bookmarks of perspectives are worked on at once. */
+const perspectivesAtOnce = 4;
+const perspectiveBatchSize = 500;
 
 export function assembleWork<Tx>(
   options: WorkersOptions<Tx>,
@@ -126,6 +132,31 @@ export function assembleWork<Tx>(
     hasReceptor: (type) => registry.receptorsFor(type).length > 0,
     logger,
   });
+  const perspectives = new PerspectiveWorker<Tx>({
+    registry: options.perspectives,
+    instanceId: options.coordinator.instance.instanceId,
+    concurrency: perspectivesAtOnce,
+    runner: new BatchRunner<Tx>({
+      pool: options.pool,
+      schema: options.schema,
+      leaseSeconds: settings.leaseSeconds,
+      answerMs: settings.leaseSeconds * 1000,
+      batchSize: perspectiveBatchSize,
+      origin: options.origin,
+      onHeld: (perspective, failed) => {
+        for (const { row, error } of failed) {
+          const facts = { perspective, streamId: row.stream_id, version: row.version, type: row.event_type };
+          logger.error(
+            { ...facts, error: error.message },
+            'An event could not be applied; its stream is held',
+          );
+        }
+        loop.wakeIn(1);
+      },
+    }),
+    onRoom: () => loop.wake(),
+    logger,
+  });
   const { connectToListen } = options;
   const listener =
     connectToListen === undefined
@@ -140,6 +171,7 @@ export function assembleWork<Tx>(
   const loop: WorkLoop = new WorkLoop({
     strategy: options.reports,
     lanes: [publisher, consumer],
+    perspectives: options.perspectives.isEmpty ? undefined : perspectives,
     listener,
     pollIntervalMs: settings.pollIntervalMs,
     renewSeconds: settings.renewSeconds,
@@ -148,7 +180,7 @@ export function assembleWork<Tx>(
     onLeaseLost: (source, ids) => tellLost(events, source, ids),
     onIdle: (isIdle) => events.emit(isIdle ? 'idle' : 'active'),
   });
-  return { loop, publisher, consumer, intake, listener };
+  return { loop, publisher, consumer, intake, perspectives, listener };
 }
 
 const leaseClock = (leaseSeconds: number) =>

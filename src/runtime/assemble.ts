@@ -2,7 +2,7 @@
 // In: the options of createWhizbang. Out: its parts, each made with the parts that are named here.
 // Called by the composition root.
 import { setImmediate as turn } from 'node:timers/promises';
-import { WorkCoordinator } from '../coordinator/index.js';
+import { type WorkBatchRequest, WorkCoordinator } from '../coordinator/index.js';
 import { type Database, openDatabase, quoteSchema } from '../database/index.js';
 import { InstanceOutbox, type Origin, type OutboxWriter, TransactionOutbox } from '../dispatch/index.js';
 import { WhizbangError } from '../errors.js';
@@ -10,6 +10,7 @@ import { EventStore, StoreAccess } from '../events/index.js';
 import { consoleLogger, type Logger } from '../logger.js';
 import { WorkBatchFlags } from '../message.js';
 import { type ResolvedOptions, resolveOptions, whizbangOptions } from '../options.js';
+import { PerspectiveRegistry } from '../perspectives/index.js';
 import { CallLine, createStrategy, type WorkCoordinatorStrategy } from '../strategies/index.js';
 import { postgresTransport, type Transport } from '../transports/index.js';
 import {
@@ -53,6 +54,7 @@ export interface Parts<Tx> {
   readonly invoker: LocalInvoker<Tx>;
   readonly registry: ReceptorRegistry<Tx>;
   readonly policies: RetryPolicies<Tx>;
+  readonly perspectives: PerspectiveRegistry<Tx>;
   readonly transaction: RunWatched<Tx>;
 }
 
@@ -68,7 +70,11 @@ export function assemble<Tx>(options: WhizbangOptions<Tx>): Parts<Tx> {
   const { sendsDirectly = false } = transport;
   const coordinator = coordinatorOf(options, settings, database, sendsDirectly);
   const gate = new WorkGate();
-  const line = lineOf(coordinator, gate, registry.handlerNames(), settings.leaseSeconds);
+  const perspectives = new PerspectiveRegistry<Tx>(options.perspectives ?? []);
+  const line = lineOf(coordinator, gate, settings.leaseSeconds, {
+    inboxHandlers: registry.handlerNames(),
+    ...(perspectives.isEmpty ? {} : { perspectives: perspectives.codes }),
+  });
   const { intervalMs } = settings;
   const sending = createStrategy(options.strategy ?? 'immediate', { line, logger, intervalMs });
   const inTransaction = new TransactionOutbox(coordinator, schema, sendsDirectly);
@@ -113,6 +119,7 @@ export function assemble<Tx>(options: WhizbangOptions<Tx>): Parts<Tx> {
     invoker,
     registry,
     policies,
+    perspectives,
     transaction,
   };
 }
@@ -149,8 +156,8 @@ function coordinatorOf<Tx>(
 function lineOf(
   coordinator: WorkCoordinator,
   gate: WorkGate,
-  inboxHandlers: readonly string[],
   leaseSeconds: number,
+  request: Pick<WorkBatchRequest, 'inboxHandlers' | 'perspectives'>,
 ): CallLine {
   return new CallLine({
     coordinator,
@@ -159,7 +166,7 @@ function lineOf(
     // Reports go with what is sent next: a program that sends in a loop makes half as many calls.
     pause: turn,
     lostLeaseMs: lostCallMs + 3 * leaseSeconds * 1000,
-    request: { inboxHandlers, maxPerspectiveItems: 0, flags: WorkBatchFlags.LookAgain },
+    request: { ...request, maxPerspectiveItems: 0, flags: WorkBatchFlags.LookAgain },
   });
 }
 

@@ -1,6 +1,7 @@
 import type { DatabaseOptions, Queryable } from '../database/index.js';
 import type { Logger } from '../logger.js';
 import type { WhizbangNumbers } from '../options.js';
+import type { AnyPerspective } from '../perspectives/index.js';
 import type { Receptor, RetryPolicy } from '../receptors/index.js';
 import type { Transport } from '../transports/index.js';
 import type { RunInTransaction } from '../work/index.js';
@@ -14,6 +15,8 @@ export type WhizbangOptions<Tx = Queryable> = WhizbangNumbers &
     readonly schema?: string | undefined;
     /** The receptors of this instance. */
     readonly receptors?: readonly Receptor<Tx>[] | undefined;
+    /** The perspectives of this instance: models that follow from the events of its store. */
+    readonly perspectives?: readonly AnyPerspective<Tx>[] | undefined;
     /** The transport of messages. Default: PostgreSQL, between services that share the database. */
     readonly transport?: Transport | undefined;
     /**
@@ -47,6 +50,7 @@ export const otherOptions = [
   'service',
   'schema',
   'receptors',
+  'perspectives',
   'transport',
   'transaction',
   'strategy',

@@ -5,6 +5,7 @@
 import { joinService, noRoom } from '../coordinator/index.js';
 import { withPooledClient } from '../database/index.js';
 import { describeError } from '../describe-error.js';
+import { registerAll } from '../perspectives/index.js';
 import { beforeDeadline } from '../time-limits.js';
 import type { Receiver, TransportConnection } from '../transports/index.js';
 import { assembleWork, type WorkersOptions, type WorkParts } from './assemble-work.js';
@@ -33,12 +34,25 @@ export class Workers<Tx> {
    * Starts to work. Fails when the database refuses the first call, so that a wrong set-up is seen at once.
    */
   async start(): Promise<void> {
-    const { service, settings, coordinator, pool, schema, reports, registry, gate, events } = this.#options;
+    const {
+      service,
+      settings,
+      coordinator,
+      pool,
+      schema,
+      reports,
+      registry,
+      gate,
+      events,
+      perspectives,
+      logger,
+    } = this.#options;
     const { loop, consumer, intake, listener } = this.#parts;
     // Registered before it subscribes: subscriptions of an instance that is not registered are deleted.
     await coordinator.processWorkBatch(noRoom);
     const { instanceId } = coordinator.instance;
     await withPooledClient(pool, (db) => joinService(db, schema, instanceId), joinMs);
+    await registerAll({ registry: perspectives, pool, schema, instanceId, logger });
     // Before anything is handed out: what waits in the outbox for this very service would find no receiver.
     if (!registry.isEmpty) {
       const subscription = { addresses: registry.addresses(service), prefetch: settings.prefetch };
@@ -53,7 +67,7 @@ export class Workers<Tx> {
 
   async stop(seconds: number): Promise<void> {
     const { coordinator, logger } = this.#options;
-    const { publisher, consumer, intake, listener } = this.#parts;
+    const { publisher, consumer, intake, listener, perspectives } = this.#parts;
     const deadline = performance.now() + seconds * 1000;
     // Every wait has a limit: a network that fails silently returns neither an answer nor an error.
     const before = (end: number, work: Promise<unknown> | undefined) =>
@@ -65,7 +79,13 @@ export class Workers<Tx> {
     await before(orSoon(abortedMs), this.#receiver?.stop());
     publisher.stopTaking();
     consumer.stopTaking();
-    const finished = Promise.all([publisher.whenIdle(), consumer.whenIdle(), intake.whenIdle()]);
+    perspectives.stopTaking();
+    const finished = Promise.all([
+      publisher.whenIdle(),
+      consumer.whenIdle(),
+      intake.whenIdle(),
+      perspectives.whenIdle(),
+    ]);
     const isFinished = await beforeDeadline(finished, deadline);
     if (!isFinished) {
       logger.warn({ seconds }, 'Some messages were not finished in time; they are given back');

@@ -45,6 +45,8 @@ export interface RoomNow {
   readonly inbox: number;
   readonly spareOutbox?: number;
   readonly spareInbox?: number;
+  /** The most bookmarks of perspectives. Default: 0. */
+  readonly perspectives?: number;
   /**
    * New messages may be leased behind those that are held (`WorkBatchFlags.Continues`)
    * when at least so much room is left for other streams. Default: never.
@@ -180,14 +182,20 @@ function readRoom(
       inbox,
       spareOutbox = 0,
       spareInbox = 0,
+      perspectives = 0,
       continuesAbove = Number.POSITIVE_INFINITY,
     } = room();
-    if ([outbox, inbox, spareOutbox, spareInbox].every((count) => Number.isInteger(count) && count >= 0)) {
+    if (
+      [outbox, inbox, spareOutbox, spareInbox, perspectives].every(
+        (count) => Number.isInteger(count) && count >= 0,
+      )
+    ) {
       return {
         maxOutboxItems: outbox,
         maxInboxItems: inbox,
         spareOutboxStreams: spareOutbox,
         spareInboxStreams: spareInbox,
+        maxPerspectiveItems: perspectives,
         continuesAbove,
       };
     }

@@ -29,3 +29,11 @@ export interface Lane {
   abandon(): void;
   whenIdle(): Promise<void>;
 }
+
+/** The work on perspectives, as the loop sees it. A bookmark needs no renewal: each batch carries its lease on. */
+export interface PerspectiveLane {
+  /** Number of bookmarks that it could take now. */
+  room(): number;
+  readonly isBusy: boolean;
+  add(items: readonly WorkItem[]): void;
+}

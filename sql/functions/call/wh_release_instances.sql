@@ -1,7 +1,8 @@
 -- Frees every stream that these instances hold, claimable from the given time, with the leases on its messages. Returns
 -- how many streams it freed.
 -- Locks: stream rows, skip locked: a locked one is being reported on or taken over at this moment.
--- Reads by: streams by wh_active_streams_leased (all leases; a rare step); messages as wh_release_{lane}.
+-- Reads by: streams by wh_active_streams_leased (all leases; a rare step); all bookmarks; messages as
+--   wh_release_{lane}.
 -- Raises: none
 -- Called by: deregister_instance, wh_remove_stale_instances
 create or replace function wh_release_instances(p_instance_ids uuid[], p_available_at timestamptz)
@@ -31,6 +32,8 @@ begin
   select array_agg(f.stream_id) filter (where f.lane = 'outbox'), array_agg(f.stream_id) filter (where f.lane = 'inbox')
   into v_outbox, v_inbox
   from freed f;
+  -- Whoever takes such a bookmark counts an interruption; deregister_instance has released those of an instance that stops.
+  update wh_perspective_bookmarks b set lease_expiry = p_available_at where b.instance_id = any(p_instance_ids) and b.lease_expiry > p_available_at;
   perform wh_release_outbox(v_outbox);
   perform wh_release_inbox(v_inbox);
   return coalesce(cardinality(v_outbox), 0) + coalesce(cardinality(v_inbox), 0);

@@ -84,6 +84,9 @@ begin
       hint = 'Run the transaction again: the event is known then.';
   end if;
   perform wh_set_versions(v_stream_ids, v_versions);
+  if exists (select from wh_perspectives) then
+    perform wh_notify_watch();
+  end if;
   return v_outbox_ids || v_inbox_ids;
 end
 $$;

@@ -3,7 +3,7 @@
 -- Locks: none
 -- Reads by: no table
 -- Raises: none
--- Called by: process_work_batch
+-- Called by: process_work_batch, wh_claim_perspectives
 create or replace function wh_look_again()
 returns setof wh_work_item
 language sql immutable

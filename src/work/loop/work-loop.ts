@@ -1,15 +1,14 @@
 // The loop under both workers: report outcomes, claim what there is room for, hand it to the lanes, rest.
-// In: outcomes that the lanes queue, wake-ups. Out: flushes of one strategy, one at a time; items to the
-// lanes.
+// In: outcomes that the lanes queue, wake-ups. Out: flushes of one strategy, one at a time; items to the lanes.
 // Called by the composition root. It never runs a handler, never talks to a broker, and never gives up: while
 // the database cannot be reached it retries without limit, and the reports stay queued.
 
 import { outageFacts } from '../../describe-error.js';
 import { WhizbangError } from '../../errors.js';
 import type { Logger } from '../../logger.js';
-import type { WorkBatch } from '../../message.js';
-import type { QueuedUnit, WorkCoordinatorStrategy, WorkUnit } from '../../strategies/index.js';
-import type { Lane } from '../lane.js';
+import type { WorkBatch, WorkSource } from '../../message.js';
+import type { QueuedUnit, RoomNow, WorkCoordinatorStrategy, WorkUnit } from '../../strategies/index.js';
+import type { Lane, PerspectiveLane } from '../lane.js';
 import { HeldLeases } from '../leases/held-leases.js';
 import type { Listener } from './listener.js';
 import { Rest } from './rest.js';
@@ -18,6 +17,8 @@ import { Signal } from './signal.js';
 interface WorkLoopOptions {
   readonly strategy: WorkCoordinatorStrategy;
   readonly lanes: readonly Lane[];
+  /** The bookmarks of perspectives that it works on, if it has any perspective. */
+  readonly perspectives?: PerspectiveLane | undefined;
   readonly listener: Listener | undefined;
   readonly pollIntervalMs: number;
   readonly renewSeconds: number;
@@ -89,9 +90,7 @@ export class WorkLoop {
     this.#signal.set();
   }
 
-  /**
-   * Wakes the loop: something was inserted, or a lane has room again and its streams may have more messages.
-   */
+  /** Wakes the loop: something was inserted, or a lane has room again and its streams may have more messages. */
   wake(lanes: readonly Lane['source'][] = sources): void {
     this.#lookIn(lanes);
     this.#signal.set();
@@ -116,13 +115,16 @@ export class WorkLoop {
     this.#signal.set();
   }
 
-  /** Returns the room of both lanes. Called when a call is built, also when a sender makes it. */
-  room(): { outbox: number; inbox: number; spareOutbox: number; spareInbox: number } {
-    const [outbox, inbox] = sources.map((source) =>
-      this.#options.lanes.find((lane) => lane.source === source),
-    );
+  /** Returns the room of all lanes. Called when a call is built, also when a sender makes it. */
+  room(): Required<Omit<RoomNow, 'continuesAbove'>> {
+    const [outbox, inbox] = sources.map((source) => this.#options.lanes.find((it) => it.source === source));
     this.#asked = { outbox: outbox?.room() ?? 0, inbox: inbox?.room() ?? 0 };
-    return { ...this.#asked, spareOutbox: outbox?.spare() ?? 0, spareInbox: inbox?.spare() ?? 0 };
+    return {
+      ...this.#asked,
+      spareOutbox: outbox?.spare() ?? 0,
+      spareInbox: inbox?.spare() ?? 0,
+      perspectives: this.#options.perspectives?.room() ?? 0,
+    };
   }
 
   /** Takes what a call of this instance has handed out or refused, also when a sender made the call. */
@@ -141,16 +143,18 @@ export class WorkLoop {
       this.#found(items.length, lane.source);
       lane.add(items);
     }
+    this.#found(batch.perspectives.length, 'perspective');
+    this.#options.perspectives?.add(batch.perspectives);
     if (batch.looksAgain) this.wake();
   }
 
-  #found(count: number, source: Lane['source']): void {
+  #found(count: number, source: WorkSource): void {
     if (count === 0) return;
     this.#handedOut += count;
     this.#rest.found();
     this.#nowIdle(false);
     // The call found as much as was asked for, so there may be more.
-    if (count >= this.#asked[source]) this.#lookIn([source]);
+    if (source !== 'perspective' && count >= this.#asked[source]) this.#lookIn([source]);
   }
 
   async stop(): Promise<void> {
@@ -196,7 +200,8 @@ export class WorkLoop {
       renewal?.done(leaseLost);
       this.#reached();
       const foundNothing = looks && this.#handedOut === handedOutBefore && this.#mayFind.size === 0;
-      if (foundNothing && this.#leases.count === 0 && !this.#reportsWait) this.#nowIdle(true);
+      const isHeld = this.#leases.count > 0 || this.#options.perspectives?.isBusy === true;
+      if (foundNothing && !isHeld && !this.#reportsWait) this.#nowIdle(true);
     } catch (error) {
       renewal?.withdraw();
       this.#reportsWait = true;

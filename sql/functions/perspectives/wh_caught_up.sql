@@ -1,0 +1,17 @@
+-- A perspective that has nothing left to read: the first build of its name is live from now on.
+-- Locks: the row of wh_perspectives.
+-- Reads by: primary key.
+-- Raises: none
+-- Called by: wh_move_bookmark, wh_take_bookmark
+create or replace function wh_caught_up(p wh_perspectives, b wh_perspective_bookmarks)
+returns void
+language plpgsql
+as $$
+begin
+  if p.state = 'building' and not p.is_paused and not exists (
+    select from wh_perspective_bookmarks x where x.name = p.name and x.from_partition <> b.from_partition and x.swept is not null)
+  then
+    update wh_perspectives x set state = 'live', switched_at = clock_timestamp() where x.name = p.name and x.state = 'building';
+  end if;
+end
+$$;

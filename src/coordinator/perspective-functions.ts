@@ -1,0 +1,172 @@
+// The functions of sql/functions/perspectives. For each there is one small function here, named after it.
+// In: something that runs a statement, the schema in quotes, the parameters. Out: the answer as a value.
+// Called by the perspectives. They never borrow a connection, wait with a limit or retry.
+import type { Queryable } from '../database/index.js';
+import type { EventRow } from '../fold/index.js';
+import type { StreamId } from '../message.js';
+import { oneRow } from './functions.js';
+
+/** What an instance says of a perspective when it starts. */
+export interface PerspectiveFacts {
+  readonly name: string;
+  readonly version: number;
+  readonly kind: 'stream' | 'keyed' | 'custom';
+  readonly is_inline: boolean;
+  readonly event_types: readonly string[];
+  readonly fingerprint: string;
+  readonly columns: Readonly<Record<string, string>>;
+  readonly indexes: readonly (readonly string[])[];
+}
+
+export interface RegisteredPerspective {
+  /** The newest build of this code: `orders@2`, `orders@2.3`. */
+  readonly name: string;
+  readonly state: PerspectiveState;
+  readonly is_new: boolean;
+  /** The code is another one under the same version. */
+  readonly has_changed: boolean;
+}
+
+export type PerspectiveState = 'building' | 'beside' | 'live' | 'retired';
+
+export async function registerPerspective(
+  db: Queryable,
+  schema: string,
+  instanceId: string,
+  facts: PerspectiveFacts,
+): Promise<RegisteredPerspective> {
+  const text = `select ${schema}.wh_register_perspective($1::uuid, $2::text::jsonb)::text as registered`;
+  const { registered } = await oneRow<{ registered: string }>(db, text, [instanceId, JSON.stringify(facts)]);
+  return JSON.parse(registered) as RegisteredPerspective;
+}
+
+/** An event of a batch. */
+export interface BatchRow extends EventRow {
+  /** Its tick, when it was read from the log. */
+  readonly tick?: number;
+  /** Whether what is made of it may be announced. */
+  readonly announces: boolean;
+  /** Its stream is held: it is passed by. */
+  readonly held: boolean;
+}
+
+/** A stream, or the model of a key, whose retry is due. */
+export interface DueRow {
+  readonly stream_id: StreamId;
+  readonly model_key?: string;
+  readonly attempts: number;
+  /** Whether the batch has all events that it still needs. */
+  readonly is_whole?: boolean;
+}
+
+/** What comes next behind a bookmark, and where it moves to. */
+export interface NextBatch {
+  readonly mode: 'held' | 'sweep' | 'log' | 'switch';
+  readonly tick: number;
+  readonly upto: number;
+  readonly swept: number | null;
+  readonly events: readonly BatchRow[];
+  readonly held?: readonly DueRow[];
+  /** Where the read for a held key has ended, before the bookmark. */
+  readonly through?: { readonly tick: number; readonly upto: number } | null;
+}
+
+/** A bookmark that is held, and what comes next. */
+export interface TakenBookmark {
+  readonly tick: number;
+  readonly upto: number;
+  /** How often whoever had it before died or stalled. */
+  readonly interruptions: number;
+  /** Whether events come one by one, because one of them may end the process. */
+  readonly is_careful: boolean;
+  readonly state: PerspectiveState;
+  /** Null: nothing; the bookmark was released. */
+  readonly next: NextBatch | null;
+}
+
+/** A range of partitions in a build of a perspective, leased to an instance. */
+export interface BookmarkKey {
+  readonly instanceId: string;
+  readonly name: string;
+  readonly from: number;
+}
+
+/** Reads what comes next. Null: the instance does not hold the bookmark. */
+export async function takeBookmark(
+  db: Queryable,
+  schema: string,
+  { instanceId, name, from }: BookmarkKey,
+  limit: number,
+  locks = false,
+): Promise<TakenBookmark | null> {
+  const text = `select ${schema}.wh_take_bookmark($1::uuid, $2::text, $3::text::int, $4::text::int, $5::text::boolean)::text as taken`;
+  const values = [instanceId, name, String(from), String(limit), String(locks)];
+  return readTaken(await oneRow<{ taken: string | null }>(db, text, values));
+}
+
+interface Move {
+  readonly taken: TakenBookmark;
+  readonly next: NextBatch;
+  /** As JSON: see wh_move_bookmark. */
+  readonly results: string;
+  readonly leaseSeconds: number;
+  readonly limit: number;
+  /** False: the bookmark is released. */
+  readonly goesOn: boolean;
+}
+
+/** Stores what was made of a batch and moves the bookmark. Null: it was not held any more, and nothing was stored. */
+export async function moveBookmark(
+  db: Queryable,
+  schema: string,
+  { instanceId, name, from }: BookmarkKey,
+  { taken, next, results, leaseSeconds, limit, goesOn }: Move,
+): Promise<TakenBookmark | null> {
+  const text = `
+    select ${schema}.wh_move_bookmark($1::uuid, $2::text, $3::text::int, $4::text::jsonb, $5::text::jsonb, $6::text::int,
+      $7::text::int, $8::text::boolean)::text as taken`;
+  const move = {
+    tick: taken.tick,
+    upto: taken.upto,
+    to_tick: next.tick,
+    to_upto: next.upto,
+    swept: next.swept,
+    events: next.events.length,
+  };
+  const values = [
+    instanceId,
+    name,
+    String(from),
+    JSON.stringify(move),
+    results,
+    String(leaseSeconds),
+    String(limit),
+    String(goesOn),
+  ];
+  return readTaken(await oneRow<{ taken: string | null }>(db, text, values));
+}
+
+function readTaken({ taken }: { readonly taken: string | null }): TakenBookmark | null {
+  return taken === null ? null : (JSON.parse(taken) as TakenBookmark);
+}
+
+/** A model as it is in its table. */
+export interface ModelRow {
+  readonly id: string;
+  readonly model: unknown;
+  readonly version: number;
+  readonly held?: boolean | null;
+}
+
+/** Reads models by their ids. Those that are not there are left out. */
+export async function readModels(
+  db: Queryable,
+  schema: string,
+  name: string,
+  ids: readonly string[],
+): Promise<readonly ModelRow[]> {
+  const text = `
+    select ${schema}.wh_read_models($1::text, array(select jsonb_array_elements_text($2::text::jsonb)))::text as models`;
+  const { models } = await oneRow<{ models: string }>(db, text, [name, JSON.stringify(ids)]);
+  return JSON.parse(models) as ModelRow[];
+}

@@ -1,0 +1,104 @@
+// Perspectives as an instance works on them: a bookmark that it was handed, batch after batch, until nothing is left.
+// In: items of the loop. Out: models that are stored, and bookmarks that have moved, in one statement each.
+// Called by the loop and the composition root. A bookmark is lost to another instance at any time: then its move
+// stores nothing, and the work on it ends here.
+import { setTimeout as pause } from 'node:timers/promises';
+import type { BookmarkKey, NextBatch, TakenBookmark } from '../coordinator/index.js';
+import { describeError } from '../describe-error.js';
+import { WhizbangError } from '../errors.js';
+import type { Logger } from '../logger.js';
+import type { WorkItem } from '../message.js';
+import type { BatchRunner } from './batch-runner.js';
+import type { PerspectiveRegistry } from './registry.js';
+
+interface PerspectiveWorkerOptions<Tx> {
+  readonly registry: PerspectiveRegistry<Tx>;
+  readonly instanceId: string;
+  /** How many bookmarks it works on at once. */
+  readonly concurrency: number;
+  readonly runner: BatchRunner<Tx>;
+  /** Called when a bookmark was released: others may be due. */
+  readonly onRoom: () => void;
+  readonly logger: Logger;
+}
+
+const firstPauseMs = 50;
+const longestPauseMs = 2_000;
+
+export class PerspectiveWorker<Tx> {
+  readonly #options: PerspectiveWorkerOptions<Tx>;
+  readonly #running = new Set<Promise<void>>();
+  #isStopping = false;
+
+  constructor(options: PerspectiveWorkerOptions<Tx>) {
+    this.#options = options;
+  }
+
+  /** Number of bookmarks that it could take now. */
+  room(): number {
+    return this.#isStopping ? 0 : Math.max(this.#options.concurrency - this.#running.size, 0);
+  }
+
+  get isBusy(): boolean {
+    return this.#running.size > 0;
+  }
+
+  add(items: readonly WorkItem[]): void {
+    for (const { destination: name, partitionNumber: from } of items) {
+      const running = this.#work({ instanceId: this.#options.instanceId, name, from })
+        .catch((error: unknown) => this.#log(error, name))
+        .finally(() => {
+          this.#running.delete(running);
+          this.#options.onRoom();
+        });
+      this.#running.add(running);
+    }
+  }
+
+  /** Takes nothing more, and releases what it has after the batch that runs. */
+  stopTaking(): void {
+    this.#isStopping = true;
+  }
+
+  async whenIdle(): Promise<void> {
+    while (this.#running.size > 0) await Promise.all(this.#running);
+  }
+
+  async #work(key: BookmarkKey): Promise<void> {
+    const { registry, runner } = this.#options;
+    const perspective = registry.of(key.name);
+    if (perspective === undefined) return; // handed out by mistake; its lease ends
+    let pauseMs = firstPauseMs;
+    let taken: TakenBookmark | null | undefined;
+    for (;;) {
+      try {
+        taken ??= await runner.take(perspective, key);
+        const next = taken?.next;
+        if (taken === null || next == null) return;
+        const run = {
+          key,
+          taken: taken as TakenBookmark & { next: NextBatch },
+          goesOn: () => !this.#isStopping,
+        };
+        taken = await runner.run(perspective, run);
+        pauseMs = firstPauseMs;
+      } catch (error) {
+        // The answer may be lost, or the database away: it is asked anew what there is to do.
+        taken = undefined;
+        this.#log(error, key.name);
+        if (this.#isStopping) return;
+        await pause(pauseMs * (0.5 + Math.random() / 2));
+        pauseMs = Math.min(pauseMs * 2, longestPauseMs);
+      }
+    }
+  }
+
+  #log(error: unknown, perspective: string): void {
+    // Nothing was stored, or all of it: the bookmark says which.
+    const isPassing = error instanceof WhizbangError && (error.retryable || error.code === 'CONNECTION_LOST');
+    this.#options.logger[isPassing ? 'warn' : 'error'](
+      { perspective, error: describeError(error) },
+      'A batch of a perspective failed; it is run again',
+    );
+  }
+}
