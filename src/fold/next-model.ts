@@ -30,7 +30,7 @@ export interface Announcement {
 
 /** Reads the payload of an event. */
 export async function readEvent(
-  { name }: ModelRules,
+  { name }: Pick<ModelRules, 'name'>,
   { definition }: { readonly definition: Parameters<StoredEvent['read']>[0] },
   event: StoredEvent,
 ): Promise<unknown> {

@@ -1,26 +1,40 @@
 // One batch of a perspective: take, fold, store and move.
 // In: a bookmark that is held, and what comes next behind it. Out: the bookmark at its next place, with what comes then.
 // Called by the worker. Between the two statements nothing is locked: the move is refused if the bookmark was lost.
-
-import type { BookmarkKey, NextBatch, TakenBookmark } from '../coordinator/index.js';
-import { moveBookmark, readModels, takeBookmark } from '../coordinator/index.js';
-import { type ConnectionPool, type Queryable, withPooledClient } from '../database/index.js';
+import {
+  type BookmarkKey,
+  moveBookmark,
+  type NextBatch,
+  readModels,
+  type TakenBookmark,
+  takeBookmark,
+} from '../coordinator/index.js';
+import {
+  type ConnectionPool,
+  fromDatabaseError,
+  type Queryable,
+  withPooledClient,
+} from '../database/index.js';
 import type { Origin } from '../dispatch/index.js';
 import { WhizbangError } from '../errors.js';
-import type { ModelPerspective } from '../fold/index.js';
+import type { CustomPerspective, ModelPerspective } from '../fold/index.js';
+import type { RunWatched } from '../work/index.js';
 import { type BatchOutcome, encodeResults, type FailedEvent } from './batch-results.js';
+import { CustomFailure, runCustomBatch } from './custom-batch.js';
 import { foldBatch } from './fold-batch.js';
+import { OneByOne } from './one-by-one.js';
 import type { AnyPerspective } from './registry.js';
 
-interface BatchRunnerOptions {
+interface BatchRunnerOptions<Tx> {
   readonly pool: ConnectionPool;
   /** The schema, quoted. */
   readonly schema: string;
   readonly leaseSeconds: number;
   /** Limit of each statement. */
   readonly answerMs: number;
-  readonly batchSize: number;
   readonly origin: Origin;
+  /** Begins the transactions of perspectives whose tables are the user's. */
+  readonly transaction: RunWatched<Tx>;
   /** Called when events could not be applied. */
   readonly onHeld: (perspective: string, failed: readonly FailedEvent[]) => void;
 }
@@ -34,36 +48,94 @@ interface Run {
 
 /** After so many deaths at one event, its stream is held instead of run. */
 const mostInterruptions = 4;
+const batchSizes = { stream: 500, keyed: 500, custom: 100 } as const;
 
 export class BatchRunner<Tx> {
-  readonly #options: BatchRunnerOptions;
+  readonly #options: BatchRunnerOptions<Tx>;
+  readonly #oneByOne = new OneByOne();
 
-  constructor(options: BatchRunnerOptions) {
+  constructor(options: BatchRunnerOptions<Tx>) {
     this.#options = options;
   }
 
-  take(_perspective: AnyPerspective<Tx>, key: BookmarkKey): Promise<TakenBookmark | null> {
-    return this.#ask((db, schema) => takeBookmark(db, schema, key, this.#options.batchSize));
+  take(perspective: AnyPerspective<Tx>, key: BookmarkKey): Promise<TakenBookmark | null> {
+    return this.#ask((db, schema) => takeBookmark(db, schema, key, this.#limitOf(perspective, key)));
   }
 
-  async run(perspective: AnyPerspective<Tx>, { key, taken, goesOn }: Run): Promise<TakenBookmark | null> {
-    const { next } = taken;
-    const { leaseSeconds, batchSize: limit, onHeld } = this.#options;
-    const outcome = isDeadly(taken) ? heldUnrun(next) : await this.#fold(perspective, key.name, next);
-    const move = (given: BatchOutcome) => {
-      const results = encodeResults(next, given);
-      return this.#ask((db, schema) =>
-        moveBookmark(db, schema, key, { taken, next, results, leaseSeconds, limit, goesOn: goesOn() }),
-      );
-    };
-    const moved = await move(outcome);
+  /** Runs a batch. Null: the bookmark was lost. Undefined: it has to be taken again. */
+  async run(perspective: AnyPerspective<Tx>, run: Run): Promise<TakenBookmark | null | undefined> {
+    const { key, taken } = run;
+    if (isDeadly(taken)) return this.#move(perspective, run, taken.next, heldUnrun(taken.next));
+    try {
+      const moved = await (perspective.kind === 'custom'
+        ? this.#runCustom(perspective, run)
+        : this.#fold(perspective, run));
+      this.#oneByOne.passed(key);
+      return moved;
+    } catch (error) {
+      return this.#afterFailure(perspective, run, error);
+    }
+  }
+
+  #limitOf({ kind }: AnyPerspective<Tx>, key: BookmarkKey): number {
+    return this.#oneByOne.isOn(key) ? 1 : batchSizes[kind];
+  }
+
+  async #fold(perspective: ModelPerspective<unknown>, run: Run): Promise<TakenBookmark | null> {
+    const { key, taken } = run;
+    const read = (ids: readonly string[]) => this.#ask((db, schema) => readModels(db, schema, key.name, ids));
+    const outcome = await foldBatch(perspective, taken.next, read, this.#options.origin);
+    try {
+      return await this.#move(perspective, run, taken.next, outcome);
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      throw new RefusedModels(outcome, error);
+    }
+  }
+
+  #runCustom(perspective: CustomPerspective<Tx>, { key, goesOn }: Run): Promise<TakenBookmark | null> {
+    const isAlone = this.#oneByOne.isOn(key);
+    const limit = this.#limitOf(perspective, key);
+    return runCustomBatch(this.#options, { perspective, key, limit, isAlone, goesOn });
+  }
+
+  /**
+   * An event has failed, and with it the whole batch. The next ones are then taken one by one: when the same event
+   * fails again, it is held alone.
+   */
+  async #afterFailure(
+    perspective: AnyPerspective<Tx>,
+    run: Run,
+    error: unknown,
+  ): Promise<TakenBookmark | null | undefined> {
+    const isOfCustom = error instanceof CustomFailure && !isNobodysFault(error.error);
+    if (!isOfCustom && !(error instanceof RefusedModels)) {
+      throw error instanceof CustomFailure ? error.error : error;
+    }
+    const batch = error instanceof CustomFailure ? error.batch : run.taken.next;
+    if (!this.#oneByOne.isOn(run.key)) {
+      this.#oneByOne.begin(run.key, partsOf(batch));
+      return undefined;
+    }
+    this.#oneByOne.passed(run.key);
+    const failed = error instanceof CustomFailure ? [failureOf(error)] : refusedOf(perspective, batch, error);
+    return this.#move(perspective, run, batch, { models: [], failed, messages: [] });
+  }
+
+  async #move(
+    perspective: AnyPerspective<Tx>,
+    { key, taken, goesOn }: Run,
+    next: NextBatch,
+    outcome: BatchOutcome,
+  ): Promise<TakenBookmark | null> {
+    const { leaseSeconds, onHeld } = this.#options;
+    const results = encodeResults(next, outcome);
+    const limit = this.#limitOf(perspective, key);
+    const moved = await this.#ask((db, schema) =>
+      moveBookmark(db, schema, key, { taken, next, results, leaseSeconds, limit, goesOn: goesOn() }),
+    );
     if (moved !== null && outcome.failed.length > 0) onHeld(key.name, outcome.failed);
     return moved;
-  }
-
-  #fold(perspective: AnyPerspective<Tx>, name: string, next: NextBatch): Promise<BatchOutcome> {
-    const read = (ids: readonly string[]) => this.#ask((db, schema) => readModels(db, schema, name, ids));
-    return foldBatch(perspective as ModelPerspective<unknown>, next, read, this.#options.origin);
   }
 
   #ask<T>(question: (db: Queryable, schema: string) => Promise<T>): Promise<T> {
@@ -72,13 +144,58 @@ export class BatchRunner<Tx> {
   }
 }
 
+/** How many batches it takes when they are as small as they can be: a stream of a sweep, or an event of the log. */
+const partsOf = ({ mode, events }: NextBatch) =>
+  mode === 'sweep' ? new Set(events.map(({ stream_id }) => stream_id)).size : events.length;
+
+/** PostgreSQL has refused models: a column, a constraint or a size of their table. Nothing was stored. */
+class RefusedModels {
+  readonly outcome: BatchOutcome;
+  readonly error: unknown;
+
+  constructor(outcome: BatchOutcome, error: unknown) {
+    this.outcome = outcome;
+    this.error = error;
+  }
+}
+
+/** A value that does not fit its column, a constraint that the user has added, a row that is too large. */
+const isRefusal = (error: unknown) =>
+  error instanceof WhizbangError && /^(22|23|54)/.test(String(error.details.sqlState));
+
+function refusedOf(
+  { kind, name }: AnyPerspective,
+  { events }: NextBatch,
+  { outcome, error }: RefusedModels,
+): readonly FailedEvent[] {
+  const message = `${name}: its model was refused by PostgreSQL: ${(error as Error).message}`;
+  const row = events.find(({ held }) => !held);
+  if (row === undefined) throw error;
+  const keys = kind === 'keyed' ? outcome.models.map(({ id }) => id) : [null];
+  return keys.map((key) => ({ key, row, error: { message }, isRetried: true }));
+}
+
+function failureOf({ row, error }: CustomFailure): FailedEvent {
+  const message = error instanceof Error ? error.message : String(error);
+  return { key: null, row, error: { message }, isRetried: true };
+}
+
+/** Whether the same work may succeed when it is run again, whatever the event is. */
+function isNobodysFault(error: unknown): boolean {
+  const isOfDatabase =
+    error instanceof WhizbangError || typeof (error as { code?: unknown })?.code === 'string';
+  if (!isOfDatabase) return false;
+  const { code, retryable } = fromDatabaseError(error);
+  return retryable || ['CONNECTION_LOST', 'READ_ONLY_DATABASE', 'DATABASE_EXHAUSTED'].includes(code);
+}
+
 /** Whether the one event of the batch has ended its process before. */
 function isDeadly({ interruptions, is_careful, next }: TakenBookmark): boolean {
   return is_careful && interruptions >= mostInterruptions && (next?.events.length ?? 0) > 0;
 }
 
 function heldUnrun({ events }: NextBatch): BatchOutcome {
-  const [row] = events;
+  const row = events.find(({ held }) => !held);
   if (row === undefined) return { models: [], failed: [], messages: [] };
   const error = new WhizbangError('FOLD_FAILED', {
     message: `Whoever applied ${row.event_type} (version ${row.version} of stream ${row.stream_id}) died or stalled ${mostInterruptions} times.`,

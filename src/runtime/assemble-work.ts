@@ -74,7 +74,6 @@ export interface WorkParts<Tx> {
 const usualPrefetch = 100;
 /** How many bookmarks of perspectives are worked on at once. */
 const perspectivesAtOnce = 4;
-const perspectiveBatchSize = 500;
 
 export function assembleWork<Tx>(
   options: WorkersOptions<Tx>,
@@ -141,7 +140,7 @@ export function assembleWork<Tx>(
       schema: options.schema,
       leaseSeconds: settings.leaseSeconds,
       answerMs: settings.leaseSeconds * 1000,
-      batchSize: perspectiveBatchSize,
+      transaction: options.transaction,
       origin: options.origin,
       onHeld: (perspective, failed) => {
         for (const { row, error } of failed) {
