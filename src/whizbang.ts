@@ -143,6 +143,7 @@ export class Whizbang<Tx = Queryable> extends Dispatcher implements AsyncDisposa
       registry,
       policies,
       perspectives,
+      inline,
       transaction,
       events,
     } = this.#parts;
@@ -163,6 +164,7 @@ export class Whizbang<Tx = Queryable> extends Dispatcher implements AsyncDisposa
       registry,
       policies,
       perspectives,
+      inline,
       transaction,
       events,
       logger,

@@ -40,6 +40,8 @@ export {
   type BatchRow,
   type BookmarkKey,
   type DueRow,
+  type InlineModels,
+  inlineModels,
   type ModelRow,
   moveBookmark,
   type NextBatch,
@@ -50,6 +52,7 @@ export {
   registerPerspective,
   type TakenBookmark,
   takeBookmark,
+  writeInline,
 } from './perspective-functions.js';
 export { type Instance, noRoom, type WorkBatchRequest } from './request.js';
 export { type CoordinatorOptions, WorkCoordinator } from './work-coordinator.js';

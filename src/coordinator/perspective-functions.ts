@@ -170,3 +170,34 @@ export async function readModels(
   const { models } = await oneRow<{ models: string }>(db, text, [name, JSON.stringify(ids)]);
   return JSON.parse(models) as ModelRow[];
 }
+
+/** An inline perspective, and the streams whose models are behind their events. */
+export interface InlineModels {
+  readonly name: string;
+  readonly code: string;
+  readonly streams: readonly (ModelRow & { readonly events: readonly EventRow[] })[];
+}
+
+/** Reads what inline perspectives need to bring their models of these streams up to date. */
+export async function inlineModels(
+  db: Queryable,
+  schema: string,
+  codes: readonly string[],
+  streamIds: readonly StreamId[],
+): Promise<readonly InlineModels[]> {
+  const text = `
+    select ${schema}.wh_inline_models(array(select jsonb_array_elements_text($1::text::jsonb)), $2::text::uuid[])::text as models`;
+  const values = [JSON.stringify(codes), `{${streamIds.join(',')}}`];
+  return JSON.parse((await oneRow<{ models: string }>(db, text, values)).models) as InlineModels[];
+}
+
+/** Stores models of an inline perspective. Returns why they were not stored, or null. */
+export async function writeInline(
+  db: Queryable,
+  schema: string,
+  name: string,
+  models: readonly object[],
+): Promise<string | null> {
+  const text = `select ${schema}.wh_write_inline($1::text, $2::text::jsonb) as refusal`;
+  return (await oneRow<{ refusal: string | null }>(db, text, [name, JSON.stringify(models)])).refusal;
+}

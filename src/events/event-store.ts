@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { appendEvents, loadStream, lockStream, readStream } from '../coordinator/index.js';
+import type { Queryable } from '../database/index.js';
 import { type AppendOptions, prepareEvents, resolveSendOptions, type Sender } from '../dispatch/index.js';
 import { WhizbangError } from '../errors.js';
 import {
@@ -44,6 +45,14 @@ interface EventStoreOptions {
   readonly access: StoreAccess;
   readonly sender: Sender;
   readonly logger: Logger;
+  /** Models that are stored with the events that change them. */
+  readonly inline?: InlineModels | undefined;
+}
+
+/** Inline perspectives, as the event store sees them. */
+interface InlineModels {
+  concerns(events: readonly NewOutboxMessage[]): boolean;
+  bring(events: readonly NewOutboxMessage[], db: Queryable): Promise<void>;
 }
 
 const pageSize = 500;
@@ -171,7 +180,14 @@ export class EventStore {
   }
 
   async #append(events: readonly NewOutboxMessage[], tx: object | undefined): Promise<readonly Receipt[]> {
-    return this.#options.access.ask(tx, (db, schema) => appendEvents(db, schema, events));
+    const { access, inline } = this.#options;
+    if (inline?.concerns(events) !== true)
+      return access.ask(tx, (db, schema) => appendEvents(db, schema, events));
+    return access.askInTransaction(tx, async (db, schema) => {
+      const receipts = await appendEvents(db, schema, events);
+      await inline.bring(events, db);
+      return receipts;
+    });
   }
 
   async #load<State>(

@@ -43,4 +43,20 @@ export class StoreAccess {
       throw fromDatabaseError(error);
     }
   }
+
+  /** The same for several statements: outside a transaction of the caller they have one of their own. */
+  askInTransaction<T>(tx: object | undefined, question: Ask<T>): Promise<T> {
+    if (tx !== undefined) return this.ask(tx, question);
+    return this.ask(undefined, async (db, schema) => {
+      await db.query('begin');
+      try {
+        const answer = await question(db, schema);
+        await db.query('commit');
+        return answer;
+      } catch (error) {
+        await db.query('rollback').catch(() => {});
+        throw error;
+      }
+    });
+  }
 }

@@ -159,9 +159,9 @@ class RefusedModels {
   }
 }
 
-/** A value that does not fit its column, a constraint that the user has added, a row that is too large. */
+/** A value does not fit its column, a constraint of the user's, a row is too large; or an append has the model inline. */
 const isRefusal = (error: unknown) =>
-  error instanceof WhizbangError && /^(22|23|54)/.test(String(error.details.sqlState));
+  error instanceof WhizbangError && /^(22|23|54|55P03)/.test(String(error.details.sqlState));
 
 function refusedOf(
   { kind, name }: AnyPerspective,

@@ -3,6 +3,7 @@
 // Called by the composition root and the loop. What becomes of an event is decided in fold/, without a database.
 
 export { BatchRunner } from './batch-runner.js';
+export { InlinePerspectives } from './inline.js';
 export { PerspectiveWorker } from './perspective-worker.js';
 export { registerAll } from './register.js';
 export { type AnyPerspective, PerspectiveRegistry } from './registry.js';

@@ -9,7 +9,12 @@ import { WhizbangError } from '../errors.js';
 import type { EventStore } from '../events/index.js';
 import type { Logger } from '../logger.js';
 import type { ResolvedOptions, whizbangOptions } from '../options.js';
-import { BatchRunner, type PerspectiveRegistry, PerspectiveWorker } from '../perspectives/index.js';
+import {
+  BatchRunner,
+  type InlinePerspectives,
+  type PerspectiveRegistry,
+  PerspectiveWorker,
+} from '../perspectives/index.js';
 import type { WorkCoordinatorStrategy } from '../strategies/index.js';
 import type { TransportConnection } from '../transports/index.js';
 import {
@@ -55,6 +60,7 @@ export interface WorkersOptions<Tx> {
   readonly registry: ReceptorRegistry<Tx>;
   readonly policies: RetryPolicies<Tx>;
   readonly perspectives: PerspectiveRegistry<Tx>;
+  readonly inline: InlinePerspectives;
   readonly transaction: RunWatched<Tx>;
   readonly events: WhizbangEmitter;
   readonly logger: Logger;
@@ -106,6 +112,7 @@ export function assembleWork<Tx>(
     origin: options.origin,
     outbox: options.inTransaction,
     events: options.eventStore,
+    inline: options.inline,
     queue: (unit) => loop.queue(unit),
     logger,
   });

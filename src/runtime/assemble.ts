@@ -10,7 +10,7 @@ import { EventStore, StoreAccess } from '../events/index.js';
 import { consoleLogger, type Logger } from '../logger.js';
 import { WorkBatchFlags } from '../message.js';
 import { type ResolvedOptions, resolveOptions, whizbangOptions } from '../options.js';
-import { PerspectiveRegistry } from '../perspectives/index.js';
+import { InlinePerspectives, PerspectiveRegistry } from '../perspectives/index.js';
 import { CallLine, createStrategy, type WorkCoordinatorStrategy } from '../strategies/index.js';
 import { postgresTransport, type Transport } from '../transports/index.js';
 import {
@@ -55,6 +55,7 @@ export interface Parts<Tx> {
   readonly registry: ReceptorRegistry<Tx>;
   readonly policies: RetryPolicies<Tx>;
   readonly perspectives: PerspectiveRegistry<Tx>;
+  readonly inline: InlinePerspectives;
   readonly transaction: RunWatched<Tx>;
 }
 
@@ -86,10 +87,17 @@ export function assemble<Tx>(options: WhizbangOptions<Tx>): Parts<Tx> {
     instanceId: coordinator.instance.instanceId,
     traceContext: options.traceContext,
   };
+  const inline = new InlinePerspectives({
+    perspectives: perspectives.all,
+    pool: database.pool,
+    schema: quoteSchema(schema),
+    logger,
+  });
   const eventStore = new EventStore({
     access: new StoreAccess({ pool: database.pool, schema: quoteSchema(schema) }),
     sender,
     logger,
+    inline,
   });
   const invoker = new LocalInvoker<Tx>({
     registry,
@@ -120,6 +128,7 @@ export function assemble<Tx>(options: WhizbangOptions<Tx>): Parts<Tx> {
     registry,
     policies,
     perspectives,
+    inline,
     transaction,
   };
 }

@@ -37,6 +37,10 @@ begin
     perform wh_hold_models(p_name, p_results -> 'holds', p_results -> 'passed', p_results -> 'applied', p_results -> 'freed');
   end if;
   if p_results ? 'models' then
+    if p.is_inline then
+      -- An application may have the model of a stream in its open transaction: nobody waits for that.
+      perform set_config('lock_timeout', '50ms', true);
+    end if;
     perform wh_write_models(p, p_results -> 'models');
   end if;
   if p_results ? 'messages' then

@@ -26,7 +26,7 @@ import type { RetryPolicies } from './retry-policies.js';
 import { SeveralReceptors } from './several-receptors.js';
 import { Sharing } from './sharing.js';
 import { nextStage } from './stages.js';
-import { TaskRunner } from './task-runner.js';
+import { type InlineModels, TaskRunner } from './task-runner.js';
 
 interface ReceptorRunnerOptions<Tx> {
   readonly registry: ReceptorRegistry<Tx>;
@@ -40,6 +40,7 @@ interface ReceptorRunnerOptions<Tx> {
   readonly outbox: OutboxWriter;
   /** The event store, for decisions of receptors. */
   readonly events: EventStore;
+  readonly inline: InlineModels;
   readonly queue: (unit: WorkUnit) => QueuedUnit;
   readonly logger: Logger;
 }
@@ -53,8 +54,19 @@ export class ReceptorRunner<Tx> {
 
   constructor(options: ReceptorRunnerOptions<Tx>) {
     this.#options = options;
-    const { registry, coordinator, transaction, origin, outbox, events, queue, records, policies, logger } =
-      options;
+    const {
+      registry,
+      coordinator,
+      transaction,
+      origin,
+      outbox,
+      events,
+      inline,
+      queue,
+      records,
+      policies,
+      logger,
+    } = options;
     const sharing = new Sharing<Tx>();
     const failedRuns = new FailedRuns<Tx>(logger);
     const tasks = new TaskRunner<Tx>({
@@ -63,6 +75,7 @@ export class ReceptorRunner<Tx> {
       origin,
       outbox,
       events,
+      inline,
       queue,
       failedRuns,
       sharing,

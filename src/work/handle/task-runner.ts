@@ -2,12 +2,14 @@
 // In: a task. Out: nothing, if its report is committed or queued; else an outcome.
 // Called by the receptor runner. The group runner also uses the transactions that it makes.
 import type { WorkCoordinator } from '../../coordinator/index.js';
+import type { Queryable } from '../../database/index.js';
 import { CollectedMessages, continuing, type Origin, type OutboxWriter } from '../../dispatch/index.js';
 import { WhizbangError } from '../../errors.js';
 import type { EventStore } from '../../events/index.js';
 import type { Logger } from '../../logger.js';
-import type { MessageId, NewOutboxMessage } from '../../message.js';
+import { type MessageId, MessageProcessingStatus, type NewOutboxMessage } from '../../message.js';
 import type { QueuedUnit, WorkUnit } from '../../strategies/index.js';
+import { asQueryable } from '../../transactions/index.js';
 import { isLeaseLost } from '../leases/lease-lost.js';
 import type { ItemOutcome } from '../streams/processor-options.js';
 import type { RunWatched } from '../transaction/transaction-watch.js';
@@ -27,10 +29,22 @@ interface TaskRunnerOptions<Tx> {
   readonly outbox: OutboxWriter;
   /** The event store, for decisions of receptors. */
   readonly events: EventStore;
+  readonly inline: InlineModels;
   readonly queue: (unit: WorkUnit) => QueuedUnit;
   readonly failedRuns: FailedRuns<Tx>;
   readonly sharing: Sharing<Tx>;
   readonly logger: Logger;
+}
+
+type EventOfStream = Pick<NewOutboxMessage, 'eventType' | 'streamId'>;
+
+/** Inline perspectives: their models are stored in the transaction that stores the events. */
+export interface InlineModels {
+  concerns(events: readonly EventOfStream[]): boolean;
+  /** Brings the models of the streams of these events, which are in the store, up to date. */
+  bring(events: readonly EventOfStream[], db?: Queryable): Promise<void>;
+  /** Appends the events among these messages that change models, and brings these up to date. */
+  append(messages: readonly NewOutboxMessage[], db: Queryable): Promise<void>;
 }
 
 export class TaskRunner<Tx> {
@@ -101,11 +115,11 @@ export class TaskRunner<Tx> {
   }
 
   async #handle(
-    { envelope, receptor, attempt }: Task<Tx>,
+    { item, envelope, receptor, attempt }: Task<Tx>,
     tx: Tx | undefined,
     signal: AbortSignal,
   ): Promise<readonly NewOutboxMessage[]> {
-    const { origin, sharing, events } = this.#options;
+    const { origin, sharing, events, inline } = this.#options;
     const sent = new CollectedMessages();
     const dispatcher = continuing(origin, envelope, sent);
     const begunAt = performance.now();
@@ -114,6 +128,11 @@ export class TaskRunner<Tx> {
     } finally {
       sharing.took(receptor, performance.now() - begunAt);
     }
+    // The stage of the perspectives is reported with that of the receptors: both are done now.
+    const isStored = (item.status & MessageProcessingStatus.EventStored) !== 0;
+    const db = tx === undefined ? undefined : asQueryable(tx);
+    if (isStored && inline.concerns([item])) await inline.bring([item], db);
+    if (db !== undefined) await inline.append(sent.messages, db);
     return sent.messages;
   }
 
