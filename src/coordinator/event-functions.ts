@@ -6,7 +6,7 @@ import type { Queryable } from '../database/index.js';
 import type { EventRow, Receipt } from '../fold/index.js';
 import type { NewOutboxMessage, StreamId } from '../message.js';
 import { oneRow } from './functions.js';
-import { encodeNewMessages } from './insert-statement.js';
+import { encodeEvents } from './insert-statement.js';
 
 /** Appends events to the event store. Returns a receipt for each, in their order. */
 export async function appendEvents(
@@ -15,7 +15,7 @@ export async function appendEvents(
   events: readonly NewOutboxMessage[],
 ): Promise<readonly Receipt[]> {
   const text = `select ${schema}.wh_append($1::text::jsonb)::text as receipts`;
-  const { receipts } = await oneRow<{ receipts: string }>(db, text, [encodeNewMessages(events)]);
+  const { receipts } = await oneRow<{ receipts: string }>(db, text, [encodeEvents(events)]);
   type Row = Pick<EventRow, 'event_id' | 'stream_id' | 'version' | 'sequence_number'>;
   return (JSON.parse(receipts) as Row[]).map((row) => ({
     eventId: row.event_id,

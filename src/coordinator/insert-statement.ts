@@ -67,39 +67,54 @@ function encode(messages: readonly NewOutboxMessage[]): string {
 }
 
 /** Encodes new messages as JSON, after checking their fields. */
-export function encodeNewMessages(messages: readonly NewOutboxMessage[]): string {
+function encodeNewMessages(messages: readonly NewOutboxMessage[]): string {
   const rows = messages.map((message, i) => {
-    const { messageId, destination, eventType, eventData, metadata, scope, streamId, isEvent } = message;
-    const { scheduledFor, delaySeconds } = message;
-    const need = (right: boolean, field: string, fact: string) => {
-      if (!right) throw refusal(`messages[${i}].${field}`, fact);
-    };
-    need(isGivenUuid(messageId), 'messageId', 'is not a UUID');
-    need(isText(destination), 'destination', 'is not a text, or is empty');
-    need(isText(eventType), 'eventType', 'is not a text, or is empty');
-    need(eventData !== undefined && eventData !== null, 'eventData', 'is missing');
-    need(streamId == null || isGivenUuid(streamId), 'streamId', 'is not a UUID');
+    const { destination, isEvent, scheduledFor, delaySeconds } = message;
+    const row = checkedRow(message, i);
+    need(isText(destination), i, 'destination', 'is not a text, or is empty');
     need(
       scheduledFor === undefined || !Number.isNaN(scheduledFor.getTime()),
+      i,
       'scheduledFor',
       'is an invalid date',
     );
-    need(delaySeconds === undefined || Number.isFinite(delaySeconds), 'delaySeconds', 'is not a number');
+    need(delaySeconds === undefined || Number.isFinite(delaySeconds), i, 'delaySeconds', 'is not a number');
     return {
-      message_id: messageId,
+      ...row,
       destination,
-      event_type: eventType,
-      event_data: eventData,
-      metadata: metadata ?? {},
-      scope: scope ?? undefined,
-      stream_id: streamId ?? undefined,
       is_event: isEvent ?? false,
       scheduled_for: scheduledFor,
       delay_seconds: delaySeconds,
-      expected_version: message.expectedVersion,
     };
   });
   return encodeRows(rows, messages);
+}
+
+/** Encodes events to append as JSON, after checking their fields. */
+export function encodeEvents(events: readonly NewOutboxMessage[]): string {
+  return encodeRows(events.map(checkedRow), events);
+}
+
+/** The columns that a new message and an event to append have in common. */
+function checkedRow(message: NewOutboxMessage, i: number) {
+  const { messageId, eventType, eventData, metadata, scope, streamId, expectedVersion } = message;
+  need(isGivenUuid(messageId), i, 'messageId', 'is not a UUID');
+  need(isText(eventType), i, 'eventType', 'is not a text, or is empty');
+  need(eventData !== undefined && eventData !== null, i, 'eventData', 'is missing');
+  need(streamId == null || isGivenUuid(streamId), i, 'streamId', 'is not a UUID');
+  return {
+    message_id: messageId,
+    event_type: eventType,
+    event_data: eventData,
+    metadata: metadata ?? {},
+    scope: scope ?? undefined,
+    stream_id: streamId ?? undefined,
+    expected_version: expectedVersion,
+  };
+}
+
+function need(right: boolean, i: number, field: string, fact: string): void {
+  if (!right) throw refusal(`messages[${i}].${field}`, fact);
 }
 
 /**

@@ -96,8 +96,9 @@ function traceOf(
   const active = traceparent ?? validOrNothing(traceContext?.());
   const inherited = parent === undefined ? undefined : childTraceparent(parent.traceparent);
   const chosen = active ?? inherited ?? newTraceparent();
-  const sameTrace = parseTraceparent(chosen)?.traceId === parseTraceparent(parent?.traceparent)?.traceId;
-  return { traceparent: chosen, tracestate: sameTrace ? (parent?.tracestate ?? null) : null };
+  if (parent === undefined) return { traceparent: chosen, tracestate: null };
+  const sameTrace = parseTraceparent(chosen)?.traceId === parseTraceparent(parent.traceparent)?.traceId;
+  return { traceparent: chosen, tracestate: sameTrace ? parent.tracestate : null };
 }
 
 /**

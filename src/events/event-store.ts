@@ -89,7 +89,8 @@ export class EventStore {
   ): Promise<AppendReceipt> {
     const resolved = resolveSendOptions('append', options, 1);
     const prepared = await prepareEvents(events, this.#options.sender, resolved);
-    return receiptOf(await this.#append(prepared, options.tx));
+    const receipts = prepared.length === 0 ? [] : await this.#append(prepared, options.tx);
+    return receiptOf(receipts);
   }
 
   /** Reads the events of a stream, page by page. The id may be the text that the stream rule makes it from. */

@@ -130,21 +130,31 @@ describe('Isolation levels', () => {
 });
 
 describe('Event ids', () => {
-  it('an event id that two open appends use in two streams is stored once, without a gap', async ({ db }) => {
-    const [one, two] = [randomUUID(), randomUUID()];
-    const twice = event(one);
-    const writer = await begin(db);
-    await append(writer, twice);
-    const other = await openSession(db);
-    const waiting = append(other.client, { ...twice, stream_id: two }, event(two)).then(
-      () => 'appended',
-      (error: unknown) => fromDatabaseError(error),
-    );
-    expect(await waitUntilBlocked(db, other.pid)).toEqual([writer.pid]);
-    await writer.query('commit');
-    expect(await waiting).toMatchObject({ code: 'SERIALIZATION', retryable: true });
-    expect(await versionsIn(db, two)).toEqual([]);
-    await append(other.client, { ...twice, stream_id: two }, event(two));
-    expect(await versionsIn(db, two)).toEqual([1]);
-  });
+  it.for([
+    ['alone', 0],
+    ['before others', 1],
+  ] as const)(
+    'an event id that two open appends use in two streams, %s, is stored once, without a gap',
+    async ([, others], { db }) => {
+      const [one, two] = [randomUUID(), randomUUID()];
+      const twice = event(one);
+      const second = [{ ...twice, stream_id: two }, ...stream(others, { stream_id: two, is_event: true })];
+      const writer = await begin(db);
+      await append(writer, twice);
+      const other = await openSession(db);
+      const waiting = append(other.client, ...second).then(
+        () => 'appended',
+        (error: unknown) => fromDatabaseError(error),
+      );
+      expect(await waitUntilBlocked(db, other.pid)).toEqual([writer.pid]);
+      await writer.query('commit');
+      expect(await waiting).toMatchObject({ code: 'SERIALIZATION', retryable: true });
+      expect(await versionsIn(db, two)).toEqual([]);
+      expect(await append(other.client, ...second)).toMatchObject([
+        { event_id: twice.message_id, stream_id: one, version: 1 },
+        ...upTo(others).map((version) => ({ stream_id: two, version })),
+      ]);
+      expect(await versionsIn(db, two)).toEqual(upTo(others));
+    },
+  );
 });

@@ -13,19 +13,25 @@ language plpgsql
 as $$
 declare
   v_known uuid[] := array(select e.stream_id from wh_event_streams e where e.stream_id = any(p_stream_ids || p_expected));
-  v_others uuid[] := array(select unnest(p_stream_ids) except select unnest(p_expected));
+  v_others uuid[];
   v_expected wh_stream_version[] := '{}';
 begin
-  if cardinality(p_expected) > 0 then
-    insert into wh_event_streams (stream_id, version)
-    select u.stream_id, 0 from (select unnest(p_expected) except select unnest(v_known)) as u(stream_id) order by u.stream_id
-    on conflict do nothing;
+  if p_expected <> '{}' then
+    if not p_expected <@ v_known then
+      insert into wh_event_streams (stream_id, version)
+      select u.stream_id, 0 from (select unnest(p_expected) except select unnest(v_known)) as u(stream_id) order by u.stream_id
+      on conflict do nothing;
+    end if;
     v_expected := array(
       select (e.stream_id, e.version)::wh_stream_version from wh_event_streams e
       where e.stream_id = any(p_expected)
       order by e.stream_id
       for no key update);
   end if;
+  if p_stream_ids <@ p_expected then
+    return v_expected;
+  end if;
+  v_others := array(select unnest(p_stream_ids) except select unnest(p_expected));
   perform wh_begin_versions(array(select u.stream_id from (select unnest(v_others) except select unnest(v_known)) as u(stream_id) order by u.stream_id));
   return v_expected || array(
     select (e.stream_id, e.version)::wh_stream_version from wh_event_streams e

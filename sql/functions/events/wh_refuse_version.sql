@@ -2,7 +2,7 @@
 -- Locks: none
 -- Reads by: no table
 -- Raises: WB002
--- Called by: wh_append_events
+-- Called by: wh_number_events
 create or replace function wh_refuse_version(p_stream_id uuid, p_expected bigint, p_actual bigint)
 returns void
 language plpgsql

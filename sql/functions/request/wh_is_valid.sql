@@ -14,6 +14,7 @@ begin
     when 'json' then return true;
     when 'text' then return jsonb_typeof(p_value) = 'string';
     when 'boolean' then return jsonb_typeof(p_value) = 'boolean';
+    when 'true' then return p_value = 'true';
     when 'uuid' then perform v_text::uuid;
     when 'timestamptz' then perform v_text::timestamptz;
     when 'count' then return jsonb_typeof(p_value) = 'number' and v_text::int >= 1;

@@ -6,7 +6,7 @@
 -- Locks: none
 -- Reads by: no table
 -- Raises: WB001
--- Called by: wh_append, wh_read_request, wh_send, wh_settle_one
+-- Called by: wh_read_request, wh_send, wh_settle_one
 create or replace function wh_parse_messages(p_field text, p_target text, p_messages jsonb, p_partition_count int)
 returns wh_parsed
 language plpgsql

@@ -4,7 +4,7 @@
 -- Locks: none
 -- Reads by: no table
 -- Raises: WB001
--- Called by: wh_check_items, wh_parse_completions, wh_parse_failures, wh_parse_messages
+-- Called by: wh_check_items, wh_parse_completions, wh_parse_events, wh_parse_failures, wh_parse_messages
 create or replace function wh_refuse_items(p_field text, p_items jsonb, p_shape jsonb)
 returns void
 language plpgsql
