@@ -14,6 +14,7 @@ export {
 export { codeOf, fromDatabaseError, serverErrorOf } from './database-error.js';
 export { quoteSchema, refuseConnectionString } from './names.js';
 export { type Database, type DatabaseOptions, openDatabase } from './open-database.js';
+export { isOutage } from './outage.js';
 export { retrying } from './retry.js';
 export {
   beginStatement,

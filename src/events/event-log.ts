@@ -1,12 +1,14 @@
 // All events of the store in one order, which nothing enters behind a reader: by ticks, see docs/internals/ticks.md.
 // In: a position, definitions. Out: events with their positions, until there are no more, or for ever.
-// Called by the event store. It never waits for a transaction that is open.
+// Called by the event store. It never waits for a transaction that is open, and a follower outlasts an outage.
 import { setTimeout as pause } from 'node:timers/promises';
 import { auditTicks, readEvents, type TickPosition, tick } from '../coordinator/index.js';
+import type { WhizbangError } from '../errors.js';
 import { type EventRow, StoredEvent } from '../fold/index.js';
 import type { Logger } from '../logger.js';
 import type { EventDefinition } from '../messages/index.js';
 import { invalidOption, refuseUnknownKeys } from '../options.js';
+import { outlast } from './outlast.js';
 import type { StoreAccess } from './store-access.js';
 
 /** Options of `events.all`. */
@@ -53,8 +55,14 @@ export class EventLog {
     let place = position;
     let pauseMs = 1;
     const isAborted = () => signal?.aborted === true;
+    // The first page says whether there is a database. From then on a follower waits for the end of an outage.
+    let hasRead = false;
+    const isHopeless = () => !hasRead || this.#access.isEnded;
+    const outlasting = { logger: this.#logger, signal, isHopeless };
     while (!isAborted()) {
-      const rows = await this.#page(place, types);
+      const page = () => this.#page(place, types);
+      const rows = (follow ? await outlast(page, outlasting) : await page()) ?? [];
+      hasRead = true;
       for (const { tick: at, ...row } of rows) {
         place = { tick: at, sequenceNumber: row.sequence_number };
         if (row.event_id !== null) yield new LoggedEvent(row as EventRow, textOf(place));
@@ -65,7 +73,7 @@ export class EventLog {
         continue;
       }
       if (!follow) return;
-      await this.#auditSometimes();
+      await outlast(() => this.#auditSometimes(), outlasting);
       pauseMs = Math.min(pauseMs * 2, longestPauseMs);
       await pause(pauseMs, undefined, signal === undefined ? {} : { signal }).catch(() => {});
     }
@@ -77,15 +85,16 @@ export class EventLog {
       this.#access.ask(undefined, (db, schema) => readEvents(db, schema, after, types, pageSize));
     const rows = await read();
     if (rows.length > 0) return rows;
-    await this.#access.ask(undefined, (db, schema) => tick(db, schema));
+    const newest = await this.#access.ask(undefined, (db, schema) => tick(db, schema));
+    if (after.tick > (newest ?? 0)) throw aheadOf(after, newest);
     return read();
   }
 
   /** Looks by another method for events that ticks have missed. There are none, unless ticks are broken. */
   async #auditSometimes(): Promise<void> {
     if (performance.now() - this.#auditedAt < auditMs) return;
-    this.#auditedAt = performance.now();
     const numbers = await this.#access.ask(undefined, (db, schema) => auditTicks(db, schema));
+    this.#auditedAt = performance.now();
     if (numbers.length === 0) return;
     const facts = { code: 'EVENT_FOUND_LATE', sequenceNumbers: numbers.slice(0, 20), count: numbers.length };
     this.#logger.error(
@@ -114,6 +123,16 @@ function resolve(options: AllOptions): { position: TickPosition; types: readonly
     position: { tick: Number(at), sequenceNumber: Number(number) },
     types: events?.flatMap(({ type, formerly }) => [type, ...formerly]),
   };
+}
+
+/** Whoever waited there would get nothing for a while, and then miss all events up to it. */
+function aheadOf(after: TickPosition, newest: number | null): WhizbangError {
+  const has = newest === null ? 'there are no events yet' : `the newest tick is ${newest}`;
+  const fact = `after is ${textOf(after)}, which this store has not reached: ${has}`;
+  const hint =
+    'The position is of another store, or this one was restored to an earlier state. Give the position that belongs to it, ' +
+    'or leave it out to begin at the first event.';
+  return invalidOption('events.all', 'after', fact, hint);
 }
 
 function textOf({ tick: at, sequenceNumber }: TickPosition): string {

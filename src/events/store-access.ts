@@ -28,6 +28,11 @@ export class StoreAccess {
     this.#options = options;
   }
 
+  /** Whether the pool was ended: no answer will ever come again. */
+  get isEnded(): boolean {
+    return (this.#options.pool as { readonly ending?: boolean }).ending === true;
+  }
+
   /**
    * Asks once in a transaction. Outside of one it asks again after a lost answer: whatever is asked here may be
    * asked twice.

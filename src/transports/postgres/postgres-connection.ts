@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { canWrite, schemasOutOfReach, subscribe } from '../../coordinator/index.js';
-import { type Queryable, quoteSchema, withPooledClient } from '../../database/index.js';
+import { isOutage, type Queryable, quoteSchema, withPooledClient } from '../../database/index.js';
 import { WhizbangError } from '../../errors.js';
 import { unlessAborted } from '../../time-limits.js';
 import type {
@@ -11,7 +11,7 @@ import type {
   TransportHost,
   TransportMessage,
 } from '../transport.js';
-import { answerMs, isOutage, type Transfers, transferAll, transfersOver, unavailable } from './transfer.js';
+import { answerMs, type Transfers, transferAll, transfersOver, unavailable } from './transfer.js';
 
 const longestPauseMs = 2_000;
 

@@ -2,11 +2,12 @@ import { type Instance, type TransferRow, transfer, transferEach } from '../../c
 import {
   type ConnectionPool,
   codeOf,
+  isOutage,
   type Queryable,
   retrying,
   withPooledClient,
 } from '../../database/index.js';
-import { WhizbangError, type WhizbangErrorCode } from '../../errors.js';
+import { WhizbangError } from '../../errors.js';
 import type { MessageId } from '../../message.js';
 import type { SendOutcome, TransportMessage } from '../transport.js';
 
@@ -91,19 +92,6 @@ function allFailed(messages: readonly TransportMessage[], error: unknown): reado
     return { kind: 'failed', error };
   });
 }
-
-/** Whether the database is unreachable, or cannot write for any client: the message is not the cause. */
-export function isOutage(error: unknown): boolean {
-  return error instanceof WhizbangError && outages.has(error.code);
-}
-
-const outages: ReadonlySet<WhizbangErrorCode> = new Set([
-  'CONNECTION_FAILED',
-  'CONNECTION_LOST',
-  'POOL_EXHAUSTED',
-  'READ_ONLY_DATABASE',
-  'DATABASE_EXHAUSTED',
-]);
 
 export function unavailable(error: unknown): WhizbangError {
   return new WhizbangError('TRANSPORT_UNAVAILABLE', {
