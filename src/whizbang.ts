@@ -144,6 +144,7 @@ export class Whizbang<Tx = Queryable> extends Dispatcher implements AsyncDisposa
       policies,
       perspectives,
       inline,
+      audit,
       transaction,
       events,
     } = this.#parts;
@@ -165,6 +166,7 @@ export class Whizbang<Tx = Queryable> extends Dispatcher implements AsyncDisposa
       policies,
       perspectives,
       inline,
+      audit,
       transaction,
       events,
       logger,

@@ -67,7 +67,7 @@ function encode(messages: readonly NewOutboxMessage[]): string {
 }
 
 /** Encodes new messages as JSON, after checking their fields. */
-function encodeNewMessages(messages: readonly NewOutboxMessage[]): string {
+export function encodeNewMessages(messages: readonly NewOutboxMessage[]): string {
   const rows = messages.map((message, i) => {
     const { destination, isEvent, scheduledFor, delaySeconds } = message;
     const row = checkedRow(message, i);

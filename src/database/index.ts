@@ -12,6 +12,7 @@ export {
   withPooledClient,
 } from './connection.js';
 export { codeOf, fromDatabaseError, serverErrorOf } from './database-error.js';
+export { inTransaction } from './in-transaction.js';
 export { quoteSchema, refuseConnectionString } from './names.js';
 export { type Database, type DatabaseOptions, openDatabase } from './open-database.js';
 export { isOutage } from './outage.js';

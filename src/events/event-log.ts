@@ -2,7 +2,7 @@
 // In: a position, definitions. Out: events with their positions, until there are no more, or for ever.
 // Called by the event store. It never waits for a transaction that is open, and a follower outlasts an outage.
 import { setTimeout as pause } from 'node:timers/promises';
-import { auditTicks, readEvents, type TickPosition, tick } from '../coordinator/index.js';
+import { readEvents, type TickPosition, tick } from '../coordinator/index.js';
 import type { WhizbangError } from '../errors.js';
 import { type EventRow, StoredEvent } from '../fold/index.js';
 import type { Logger } from '../logger.js';
@@ -10,6 +10,7 @@ import type { EventDefinition } from '../messages/index.js';
 import { invalidOption, refuseUnknownKeys } from '../options.js';
 import { outlast } from './outlast.js';
 import type { StoreAccess } from './store-access.js';
+import type { TickAudit } from './tick-audit.js';
 
 /** Options of `events.all`. */
 export interface AllOptions {
@@ -37,16 +38,17 @@ export class LoggedEvent<Payload = unknown> extends StoredEvent<Payload> {
 const pageSize = 500;
 /** The pauses of a reader that has found nothing double up to this. */
 const longestPauseMs = 250;
-const auditMs = 60_000;
 
 export class EventLog {
   readonly #access: StoreAccess;
   readonly #logger: Logger;
-  #auditedAt = performance.now();
 
-  constructor(access: StoreAccess, logger: Logger) {
+  readonly #audit: TickAudit;
+
+  constructor(access: StoreAccess, logger: Logger, audit: TickAudit) {
     this.#access = access;
     this.#logger = logger;
+    this.#audit = audit;
   }
 
   async *read(options: AllOptions): AsyncGenerator<LoggedEvent, void, undefined> {
@@ -73,7 +75,7 @@ export class EventLog {
         continue;
       }
       if (!follow) return;
-      await outlast(() => this.#auditSometimes(), outlasting);
+      await outlast(() => this.#audit.sometimes(), outlasting);
       pauseMs = Math.min(pauseMs * 2, longestPauseMs);
       await pause(pauseMs, undefined, signal === undefined ? {} : { signal }).catch(() => {});
     }
@@ -88,19 +90,6 @@ export class EventLog {
     const newest = await this.#access.ask(undefined, (db, schema) => tick(db, schema));
     if (after.tick > (newest ?? 0)) throw aheadOf(after, newest);
     return read();
-  }
-
-  /** Looks by another method for events that ticks have missed. There are none, unless ticks are broken. */
-  async #auditSometimes(): Promise<void> {
-    if (performance.now() - this.#auditedAt < auditMs) return;
-    const numbers = await this.#access.ask(undefined, (db, schema) => auditTicks(db, schema));
-    this.#auditedAt = performance.now();
-    if (numbers.length === 0) return;
-    const facts = { code: 'EVENT_FOUND_LATE', sequenceNumbers: numbers.slice(0, 20), count: numbers.length };
-    this.#logger.error(
-      facts,
-      'Events were found that no tick had; they are read now. Please report this as a bug',
-    );
   }
 }
 

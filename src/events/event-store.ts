@@ -22,6 +22,7 @@ import { decided } from './decided.js';
 import { type AllOptions, EventLog, type LoggedEvent } from './event-log.js';
 import { Snapshots } from './snapshots.js';
 import type { StoreAccess } from './store-access.js';
+import { TickAudit } from './tick-audit.js';
 
 /** Options of `events.stream`. */
 export interface StreamOptions {
@@ -47,6 +48,7 @@ interface EventStoreOptions {
   readonly logger: Logger;
   /** Models that are stored with the events that change them. */
   readonly inline?: InlineModels | undefined;
+  readonly audit?: TickAudit | undefined;
 }
 
 /** Inline perspectives, as the event store sees them. */
@@ -69,7 +71,8 @@ export class EventStore {
   constructor(options: EventStoreOptions, snapshots?: Snapshots) {
     this.#options = options;
     this.#snapshots = snapshots ?? new Snapshots(options.access, options.logger);
-    this.#log = new EventLog(options.access, options.logger);
+    const { access, logger, audit = new TickAudit(access, logger) } = options;
+    this.#log = new EventLog(access, logger, audit);
   }
 
   /** Returns the store for a receptor: what is appended through it continues the message that is handled. */

@@ -5,3 +5,4 @@
 export type { AllOptions, LoggedEvent } from './event-log.js';
 export { EventStore, type InTransaction, type StreamOptions } from './event-store.js';
 export { StoreAccess } from './store-access.js';
+export { auditMs, TickAudit } from './tick-audit.js';

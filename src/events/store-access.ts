@@ -1,6 +1,7 @@
 import {
   type ConnectionPool,
   fromDatabaseError,
+  inTransaction,
   type Queryable,
   retrying,
   withPooledClient,
@@ -52,16 +53,6 @@ export class StoreAccess {
   /** The same for several statements: outside a transaction of the caller they have one of their own. */
   askInTransaction<T>(tx: object | undefined, question: Ask<T>): Promise<T> {
     if (tx !== undefined) return this.ask(tx, question);
-    return this.ask(undefined, async (db, schema) => {
-      await db.query('begin');
-      try {
-        const answer = await question(db, schema);
-        await db.query('commit');
-        return answer;
-      } catch (error) {
-        await db.query('rollback').catch(() => {});
-        throw error;
-      }
-    });
+    return this.ask(undefined, (db, schema) => inTransaction(db, () => question(db, schema)));
   }
 }

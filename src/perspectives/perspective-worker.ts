@@ -6,6 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { BookmarkKey, NextBatch, TakenBookmark } from '../coordinator/index.js';
 import { describeError } from '../describe-error.js';
 import { WhizbangError } from '../errors.js';
+import { auditMs } from '../events/index.js';
 import type { Logger } from '../logger.js';
 import type { WorkItem } from '../message.js';
 import type { BatchRunner } from './batch-runner.js';
@@ -17,8 +18,10 @@ interface PerspectiveWorkerOptions<Tx> {
   /** How many bookmarks it works on at once. */
   readonly concurrency: number;
   readonly runner: BatchRunner<Tx>;
-  /** Called when a bookmark was released: others may be due. */
+  /** Called when a bookmark was released, or events were found: something may be due. */
   readonly onRoom: () => void;
+  /** Looks for events that no tick has; most often it does nothing. */
+  readonly audit: { sometimes(): Promise<boolean> };
   readonly logger: Logger;
 }
 
@@ -29,6 +32,7 @@ export class PerspectiveWorker<Tx> {
   readonly #options: PerspectiveWorkerOptions<Tx>;
   readonly #running = new Set<Promise<void>>();
   #isStopping = false;
+  #timer: NodeJS.Timeout | undefined;
 
   constructor(options: PerspectiveWorkerOptions<Tx>) {
     this.#options = options;
@@ -55,9 +59,15 @@ export class PerspectiveWorker<Tx> {
     }
   }
 
+  /** Begins to audit the ticks. */
+  start(): void {
+    if (!this.#options.registry.isEmpty) this.#timer = setInterval(() => this.#audit(), auditMs).unref();
+  }
+
   /** Takes nothing more, and releases what it has after the batch that runs. */
   stopTaking(): void {
     this.#isStopping = true;
+    clearInterval(this.#timer);
   }
 
   async whenIdle(): Promise<void> {
@@ -91,6 +101,14 @@ export class PerspectiveWorker<Tx> {
         pauseMs = Math.min(pauseMs * 2, longestPauseMs);
       }
     }
+  }
+
+  #audit(): void {
+    const { audit, onRoom, logger } = this.#options;
+    audit.sometimes().then(
+      (hasFound) => hasFound && onRoom(),
+      (error: unknown) => logger.warn({ error: describeError(error) }, 'The ticks could not be audited'),
+    );
   }
 
   #log(error: unknown, perspective: string): void {

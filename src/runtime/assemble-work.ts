@@ -6,7 +6,7 @@ import type { ConnectionPool, ListenClient } from '../database/index.js';
 import { describeError } from '../describe-error.js';
 import type { Origin, OutboxWriter } from '../dispatch/index.js';
 import { WhizbangError } from '../errors.js';
-import type { EventStore } from '../events/index.js';
+import type { EventStore, TickAudit } from '../events/index.js';
 import type { Logger } from '../logger.js';
 import type { ResolvedOptions, whizbangOptions } from '../options.js';
 import {
@@ -61,6 +61,7 @@ export interface WorkersOptions<Tx> {
   readonly policies: RetryPolicies<Tx>;
   readonly perspectives: PerspectiveRegistry<Tx>;
   readonly inline: InlinePerspectives;
+  readonly audit: TickAudit;
   readonly transaction: RunWatched<Tx>;
   readonly events: WhizbangEmitter;
   readonly logger: Logger;
@@ -161,6 +162,7 @@ export function assembleWork<Tx>(
       },
     }),
     onRoom: () => loop.wake(),
+    audit: options.audit,
     logger,
   });
   const { connectToListen } = options;

@@ -6,7 +6,7 @@ import { type WorkBatchRequest, WorkCoordinator } from '../coordinator/index.js'
 import { type Database, openDatabase, quoteSchema } from '../database/index.js';
 import { InstanceOutbox, type Origin, type OutboxWriter, TransactionOutbox } from '../dispatch/index.js';
 import { WhizbangError } from '../errors.js';
-import { EventStore, StoreAccess } from '../events/index.js';
+import { EventStore, StoreAccess, TickAudit } from '../events/index.js';
 import { consoleLogger, type Logger } from '../logger.js';
 import { WorkBatchFlags } from '../message.js';
 import { type ResolvedOptions, resolveOptions, whizbangOptions } from '../options.js';
@@ -56,6 +56,7 @@ export interface Parts<Tx> {
   readonly policies: RetryPolicies<Tx>;
   readonly perspectives: PerspectiveRegistry<Tx>;
   readonly inline: InlinePerspectives;
+  readonly audit: TickAudit;
   readonly transaction: RunWatched<Tx>;
 }
 
@@ -93,8 +94,11 @@ export function assemble<Tx>(options: WhizbangOptions<Tx>): Parts<Tx> {
     schema: quoteSchema(schema),
     logger,
   });
+  const access = new StoreAccess({ pool: database.pool, schema: quoteSchema(schema) });
+  const audit = new TickAudit(access, logger);
   const eventStore = new EventStore({
-    access: new StoreAccess({ pool: database.pool, schema: quoteSchema(schema) }),
+    access,
+    audit,
     sender,
     logger,
     inline,
@@ -129,6 +133,7 @@ export function assemble<Tx>(options: WhizbangOptions<Tx>): Parts<Tx> {
     policies,
     perspectives,
     inline,
+    audit,
     transaction,
   };
 }

@@ -62,6 +62,7 @@ export class Workers<Tx> {
     await reports.flush();
     events.ready(true);
     loop.start();
+    this.#parts.perspectives.start();
     await listener?.open();
   }
 

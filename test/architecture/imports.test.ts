@@ -21,7 +21,7 @@ const folderMayImport: Readonly<Record<string, readonly string[]>> = {
   receptors: ['database', 'fold', 'messages'],
   fold: ['messages'],
   events: ['coordinator', 'database', 'dispatch', 'fold', 'messages', 'transactions'],
-  perspectives: ['coordinator', 'database', 'dispatch', 'fold', 'messages', 'transactions', 'work'],
+  perspectives: ['coordinator', 'database', 'dispatch', 'events', 'fold', 'messages', 'transactions', 'work'],
   dispatch: ['coordinator', 'database', 'messages', 'receptors', 'strategies', 'transactions'],
   runtime: [
     'coordinator',

@@ -44,7 +44,7 @@ describe('The event store on PGlite', () => {
     expect(await versionsOf(store.stream('read', { after: 2 }))).toEqual([3]);
   });
 
-  it('decisions at once on PGlite are taken on the state that each one sees', async () => {
+  it('several decisions at once on PGlite are taken on the state that each one sees', async () => {
     await store.append(placed('pay', 70));
     const pay = () =>
       store.decide(Order, 'pay', ({ status, cents }) => (status === 'placed' ? paid('pay', cents) : []));

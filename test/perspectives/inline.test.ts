@@ -20,7 +20,7 @@ const PayOrder = defineCommand('PayOrder', {
 });
 
 describe('an inline perspective', () => {
-  it('its model is there when an append has returned', async () => {
+  it('the model of an inline perspective is there when an append has returned', async () => {
     await using db = await createTestDatabase();
     await using shop = service(db, { perspectives: [steps] });
     await shop.start();
@@ -30,7 +30,7 @@ describe('an inline perspective', () => {
     }
   });
 
-  it('its model is stored with a decision, or not at all', async () => {
+  it('the model of an inline perspective is stored with a decision, or not at all', async () => {
     await using db = await createTestDatabase();
     await using shop = service(db, { perspectives: [steps] });
     await shop.start();
@@ -44,7 +44,7 @@ describe('an inline perspective', () => {
     expect(await rowsOf(db, 'steps')).toMatchObject([{ version: '1' }]);
   });
 
-  it('its model is stored in the transaction of a receptor that publishes the event', async () => {
+  it('the model of an inline perspective is stored in the transaction of a receptor that publishes the event', async () => {
     await using db = await createTestDatabase();
     const seen: unknown[] = [];
     await using shop = service(db, {
@@ -68,7 +68,7 @@ describe('an inline perspective', () => {
     expect(rows).toEqual([{ version: 1 }, { version: 2 }]);
   });
 
-  it('events that come otherwise are brought in, and an open append to the stream holds nobody up', async () => {
+  it('events that come otherwise reach inline models, and an open append to a stream holds nobody up', async () => {
     await using db = await createTestDatabase();
     await using shop = service(db, { perspectives: [steps] });
     await using stranger = service(db);
@@ -88,7 +88,7 @@ describe('an inline perspective', () => {
     expect(await rowsOf(db, 'steps')).toHaveLength(3);
   });
 
-  it('an event that cannot be applied is appended all the same, and holds its stream in the perspective', async () => {
+  it('an event that an inline perspective cannot apply is appended all the same, and holds its stream there', async () => {
     await using db = await createTestDatabase();
     await using shop = service(db, { perspectives: [steps] });
     await shop.start();

@@ -2,13 +2,8 @@
 -- Locks: none
 -- Reads by: no table
 -- Raises: WB001
-<<<<<<< HEAD
--- Called by: deregister_instance, wh_append, wh_check_ids, wh_check_names, wh_join_service, wh_make_table,
+-- Called by: deregister_instance, wh_check_ids, wh_check_names, wh_join_service, wh_make_table,
 --   wh_pick_accepted_messages, wh_read_events, wh_refuse_items, wh_refuse_limits, wh_send, wh_subscribe
-=======
--- Called by: deregister_instance, wh_check_ids, wh_check_names, wh_join_service, wh_pick_accepted_messages,
---   wh_read_events, wh_refuse_items, wh_refuse_limits, wh_send, wh_subscribe
->>>>>>> 4a915bb (An append inserts its events once, straight from what it has parsed)
 create or replace function wh_refuse(p_field text, p_problem text)
 returns void
 language plpgsql
