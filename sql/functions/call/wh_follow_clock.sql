@@ -9,8 +9,8 @@
 -- If a transaction holds a lane or a stream for longer than 200 ms, that lane or stream is left as it is: due streams
 -- do not depend on the clock, and a lease that lasts too long ends when its holder is stale.
 -- Locks: rows of wh_lanes, waiting up to 200 ms; admission marks and instances, skip locked; streams as
---   wh_shift_streams_{lane}.
--- Reads by: primary key; all instances; all streams that are held, blocked or due.
+--   wh_shift_streams_{lane}; bookmarks and held models, skip locked.
+-- Reads by: primary key; all instances; all streams that are held, blocked or due; all bookmarks.
 -- Raises: none
 -- Called by: wh_open_call
 create or replace function wh_follow_clock()
@@ -38,6 +38,7 @@ begin
   update wh_service_instances i set last_heartbeat_at = i.last_heartbeat_at - (v_noted - v_now)
   where i.instance_id = any(array(
     select x.instance_id from wh_service_instances x where x.last_heartbeat_at > v_now for no key update skip locked));
+  perform wh_shift_bookmarks(v_noted, v_now);
   perform wh_shift_streams_outbox(v_noted, v_now);
   perform wh_shift_streams_inbox(v_noted, v_now);
 exception
