@@ -45,8 +45,9 @@ describe('wh_append', () => {
     const id = randomUUID();
     const events = [event(id, { expected_version: 0 }), event(id, { expected_version: 1 })];
     const receipts = await append(db, ...events);
+    const [others] = await append(db, event(id));
     expect(await append(db, ...events)).toEqual(receipts);
-    expect(await stored(db)).toEqual(receipts);
+    expect(await stored(db)).toEqual([...receipts, others]);
   });
 
   it('events between others that are in the store get the next versions, and all get receipts', async ({

@@ -26,4 +26,6 @@ export interface Plan {
   readonly brokerPort?: number;
   /** It does not start, but sends these steps of `order-0` by itself: in a transaction of its own, or without one. */
   readonly places?: { readonly steps: number; readonly inTransaction: boolean };
+  /** It does not start, but appends so many events to the stream `order-0`: in a transaction of its own, or without one. */
+  readonly appends?: { readonly events: number; readonly inTransaction: boolean };
 }

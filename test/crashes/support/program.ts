@@ -9,7 +9,7 @@ import { accidentAt } from './accident.js';
 import { brokerTransport } from './broker-transport.js';
 import { callWith } from './call-with.js';
 import type { Plan } from './plan.js';
-import { createShop, longLeases, PlaceOrder, shortLeases, takeFromStock } from './shop.js';
+import { createShop, longLeases, OrderPlaced, PlaceOrder, shortLeases, takeFromStock } from './shop.js';
 
 const plan = JSON.parse(process.argv[2] as string) as Plan;
 const pass = accidentAt(plan.accident);
@@ -27,6 +27,7 @@ const watchedCalls = [
   { call: callWith('newOutboxMessages'), before: 'storing', after: 'stored' },
   { call: callWith('newInboxMessages'), before: 'taking', after: 'taken' },
   { call: callWith('inboxFailures'), before: 'failing', after: 'failed' },
+  { call: /\.wh_append\(/, before: 'appending', after: 'appended' },
 ];
 
 /** Before a call that says what was published or has failed, stores what is sent or what arrived; and after its answer. */
@@ -80,6 +81,20 @@ async function placeOrders({ steps, inTransaction }: NonNullable<Plan['places']>
   tx.release();
 }
 
+async function appendEvents({ events, inTransaction }: NonNullable<Plan['appends']>): Promise<void> {
+  const made = Array.from({ length: events }, (_, i) => OrderPlaced({ orderId: 'order-0', step: i + 1 }));
+  if (!inTransaction) {
+    await instance.events.append(made, { expectedVersion: 0 });
+    return;
+  }
+  const tx = await pool.connect();
+  await tx.query('begin');
+  await instance.events.append(made, { tx, expectedVersion: 0 });
+  await tx.query('commit');
+  pass('committed');
+  tx.release();
+}
+
 const pool = new pg.Pool({ connectionString: plan.connectionString, max: 12 });
 watchCalls(pool);
 const options = {
@@ -105,9 +120,10 @@ process.on('SIGTERM', () => {
     .then(() => process.exit(0));
 });
 // Who only sends need not start, and may not: the schema is the shop's.
-if (plan.places === undefined) await instance.start();
+if (plan.places === undefined && plan.appends === undefined) await instance.start();
 process.send?.('started');
 if (plan.places !== undefined) {
   await placeOrders(plan.places);
   process.send?.('placed');
 }
+if (plan.appends !== undefined) await appendEvents(plan.appends);

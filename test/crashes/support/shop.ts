@@ -19,7 +19,7 @@ const schema = z.object({ orderId: z.string(), step: z.number() });
 const stream = ({ orderId }: { readonly orderId: string }) => orderId;
 
 export const PlaceOrder = defineCommand('PlaceOrder', { schema, stream, to: 'shop' });
-const OrderPlaced = defineEvent('OrderPlaced', { schema, stream });
+export const OrderPlaced = defineEvent('OrderPlaced', { schema, stream });
 const OrderNoted = defineEvent('OrderNoted', { schema: schema.extend({ receptor: z.string() }), stream });
 
 export const receptorNames = ['place', 'note'];
