@@ -27,7 +27,14 @@ export type {
   SendOptions,
 } from './dispatch/index.js';
 export type { WhizbangErrorCode, WhizbangErrorFacts } from './errors.js';
-export type { AllOptions, EventStore, InTransaction, LoggedEvent, StreamOptions } from './events/index.js';
+export type {
+  AllOptions,
+  EventStore,
+  Forgotten,
+  InTransaction,
+  LoggedEvent,
+  StreamOptions,
+} from './events/index.js';
 export type {
   AppendReceipt,
   DecideReceipt,
@@ -53,6 +60,7 @@ export type {
   MessageIssue,
   MessageKind,
   MessageToSend,
+  SealedOptions,
   StandardSchema,
   Upcaster,
 } from './messages/index.js';

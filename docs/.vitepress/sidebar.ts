@@ -20,6 +20,7 @@ export const sidebar: readonly Group[] = [
       { text: 'Ordering', link: '/guide/ordering' },
       { text: 'Retries and dead letters', link: '/guide/retries-and-dead-letters' },
       { text: 'The event store', link: '/guide/event-store' },
+      { text: 'Erasing', link: '/guide/erasing' },
       { text: 'Testing', link: '/guide/testing' },
       { text: 'Running a service', link: '/guide/running-a-service' },
       { text: 'Transports', link: '/guide/transports' },

@@ -8,6 +8,7 @@ import type { Logger } from '../logger.js';
 import type { EventDefinition } from '../messages/index.js';
 import { invalidOption, refuseUnknownKeys } from '../options.js';
 import type { StoreAccess } from './store-access.js';
+import type { SubjectKeys } from './subject-keys.js';
 
 /** Options of `events.all`. */
 export interface AllOptions {
@@ -39,11 +40,13 @@ const auditMs = 60_000;
 
 export class EventLog {
   readonly #access: StoreAccess;
+  readonly #keys: SubjectKeys;
   readonly #logger: Logger;
   #auditedAt = performance.now();
 
-  constructor(access: StoreAccess, logger: Logger) {
+  constructor(access: StoreAccess, keys: SubjectKeys, logger: Logger) {
     this.#access = access;
+    this.#keys = keys;
     this.#logger = logger;
   }
 
@@ -76,9 +79,15 @@ export class EventLog {
     const read = () =>
       this.#access.ask(undefined, (db, schema) => readEvents(db, schema, after, types, pageSize));
     const rows = await read();
-    if (rows.length > 0) return rows;
+    if (rows.length > 0) return this.#opened(rows);
     await this.#access.ask(undefined, (db, schema) => tick(db, schema));
-    return read();
+    return this.#opened(await read());
+  }
+
+  /** Opens the sealed fields. The last row may have no event. */
+  async #opened(rows: Awaited<ReturnType<typeof readEvents>>) {
+    const events = rows.filter((row) => row.event_id !== null) as (EventRow & { tick: number })[];
+    return [...(await this.#keys.openEvents(events)), ...rows.filter((row) => row.event_id === null)];
   }
 
   /** Looks by another method for events that ticks have missed. There are none, unless ticks are broken. */

@@ -6,7 +6,7 @@ import { WorkCoordinator } from '../coordinator/index.js';
 import { type Database, openDatabase, quoteSchema } from '../database/index.js';
 import { InstanceOutbox, type Origin, type OutboxWriter, TransactionOutbox } from '../dispatch/index.js';
 import { WhizbangError } from '../errors.js';
-import { EventStore, StoreAccess } from '../events/index.js';
+import { EventStore, StoreAccess, SubjectKeys } from '../events/index.js';
 import { consoleLogger, type Logger } from '../logger.js';
 import { WorkBatchFlags } from '../message.js';
 import { type ResolvedOptions, resolveOptions, whizbangOptions } from '../options.js';
@@ -48,6 +48,7 @@ export interface Parts<Tx> {
   /** The writer for both. */
   readonly outbox: OutboxWriter;
   readonly eventStore: EventStore;
+  readonly access: StoreAccess;
   /** The sender of the messages. */
   readonly origin: Origin;
   readonly invoker: LocalInvoker<Tx>;
@@ -75,16 +76,15 @@ export function assemble<Tx>(options: WhizbangOptions<Tx>): Parts<Tx> {
   const isTimed = options.strategy === 'interval';
   const outbox = new InstanceOutbox({ service, strategy: sending, isTimed, inTransaction });
   const transaction = transactionsOf(options, database, settings.leaseSeconds);
+  const access = new StoreAccess({ pool: database.pool, schema: quoteSchema(schema) });
+  const keys = new SubjectKeys(access);
   const sender = {
     service,
     instanceId: coordinator.instance.instanceId,
     traceContext: options.traceContext,
+    sealer: keys,
   };
-  const eventStore = new EventStore({
-    access: new StoreAccess({ pool: database.pool, schema: quoteSchema(schema) }),
-    sender,
-    logger,
-  });
+  const eventStore = new EventStore({ access, keys, sender, logger });
   const invoker = new LocalInvoker<Tx>({
     registry,
     transaction,
@@ -109,6 +109,7 @@ export function assemble<Tx>(options: WhizbangOptions<Tx>): Parts<Tx> {
     inTransaction,
     outbox,
     eventStore,
+    access,
     origin: invoker.origin,
     invoker,
     registry,

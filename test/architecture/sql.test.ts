@@ -35,6 +35,7 @@ const folderMayCall: Readonly<Record<string, readonly string[]>> = {
   admission: ['events', 'request', 'wake'],
   call: ['admission', 'request', 'streams'],
   events: ['request'],
+  keeping: ['events'],
   report: ['call', 'request'],
   request: [],
   route: ['request', 'store'],
