@@ -29,6 +29,7 @@ export type {
 export type { WhizbangErrorCode, WhizbangErrorFacts } from './errors.js';
 export type {
   AllOptions,
+  ArchivedStream,
   EventStore,
   Forgotten,
   InTransaction,

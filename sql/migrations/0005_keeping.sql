@@ -19,7 +19,8 @@ create table wh_subject_streams (
 
 create index wh_subject_streams_stream on wh_subject_streams (stream_id);
 
--- Events of archived streams, with the columns of wh_event_store. Each of them is in a tick. The view wh_events has both.
+-- Events of archived streams, with the columns of wh_event_store. Each of them is in a tick, if there are ticks. The view
+-- wh_events has both.
 create table wh_event_archive (
   like wh_event_store,
   primary key (event_id),

@@ -12,6 +12,7 @@ import {
   foldEvents,
   type Receipt,
   StoredEvent,
+  type StreamVersion,
 } from '../fold/index.js';
 import type { Logger } from '../logger.js';
 import type { NewOutboxMessage, StreamId } from '../message.js';
@@ -21,6 +22,7 @@ import { decided } from './decided.js';
 import { type AllOptions, EventLog, type LoggedEvent } from './event-log.js';
 import { Snapshots } from './snapshots.js';
 import type { StoreAccess } from './store-access.js';
+import { type ArchivedStream, archive, remove } from './stored-streams.js';
 import type { SubjectKeys } from './subject-keys.js';
 
 /** Options of `events.stream`. */
@@ -119,6 +121,22 @@ export class EventStore {
    */
   all(options: AllOptions = {}): AsyncGenerator<LoggedEvent, void, undefined> {
     return this.#log.read(options);
+  }
+
+  /**
+   * Moves the events of a stream to the archive, when every perspective has applied them. Reading, deciding and
+   * appending go on as before.
+   */
+  async archive(id: string): Promise<ArchivedStream> {
+    return archive(this.#options.access, streamIdOf(id));
+  }
+
+  /**
+   * Deletes the events of a stream for ever, archived ones too. The stream keeps its version, and what is
+   * appended to it later continues that.
+   */
+  async delete(id: string): Promise<StreamVersion> {
+    return remove(this.#options.access, streamIdOf(id));
   }
 
   /** Loads the state of a stream. */

@@ -30,6 +30,6 @@ begin
   return coalesce((
     select jsonb_agg(jsonb_build_object('event_id', s.event_id, 'stream_id', s.stream_id, 'version', s.version, 'sequence_number', s.sequence_number) order by e.ord)
     from unnest(v_events) e
-    cross join lateral (select * from wh_event_store x where x.event_id = e.message_id limit 1) s), '[]');
+    cross join lateral (select * from wh_events x where x.event_id = e.message_id limit 1) s), '[]');
 end
 $$;

@@ -4,7 +4,7 @@
 -- Locks: none
 -- Reads by: no table
 -- Raises: none
--- Called by: wh_forget
+-- Called by: wh_delete_stream, wh_forget
 create or replace function wh_fold_again(p_stream_ids uuid[])
 returns void
 language plpgsql

@@ -7,7 +7,7 @@
 -- Locks: the row of wh_subject_keys; rows of wh_subject_streams and wh_snapshots of the subject; as wh_fold_again.
 -- Reads by: primary key.
 -- Raises: lock_not_available
--- Called by: key-functions.ts
+-- Called by: keeping-functions.ts
 create or replace function wh_forget(p_subject text)
 returns jsonb
 language plpgsql security definer

@@ -7,7 +7,7 @@
 --   new rows of wh_subject_streams, by key. It waits.
 -- Reads by: primary key.
 -- Raises: serialization_failure
--- Called by: key-functions.ts
+-- Called by: keeping-functions.ts
 create or replace function wh_open_keys(p_subjects text[], p_stream_ids uuid[], p_locks boolean)
 returns jsonb
 language plpgsql security definer

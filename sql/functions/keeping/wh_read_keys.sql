@@ -5,7 +5,7 @@
 -- Locks: with p_holds, rows of wh_subject_keys by key_id, shared, waiting; otherwise none.
 -- Reads by: wh_subject_keys_key_id_key.
 -- Raises: serialization_failure
--- Called by: key-functions.ts
+-- Called by: keeping-functions.ts
 create or replace function wh_read_keys(p_key_ids uuid[], p_holds boolean)
 returns jsonb
 language plpgsql security definer

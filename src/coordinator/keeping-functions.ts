@@ -65,3 +65,31 @@ export async function forgetSubject(
   const { had_key, streams } = JSON.parse(forgotten) as { had_key: boolean; streams: StreamId[] };
   return { hadKey: had_key, streams };
 }
+
+/** What became of a stream that was to be archived or deleted; anything but `archived` and `deleted`: nothing was done. */
+interface StreamOutcome {
+  readonly outcome: 'archived' | 'deleted' | 'unknown' | 'unsealed' | 'behind' | 'waiting';
+  readonly version?: number;
+  readonly events?: number;
+  readonly lane?: 'outbox' | 'inbox';
+}
+
+/** Moves the events of a stream to the archive. */
+export async function archiveStream(
+  db: Queryable,
+  schema: string,
+  streamId: StreamId,
+): Promise<StreamOutcome> {
+  const text = `select ${schema}.wh_archive_stream($1::uuid)::text as outcome`;
+  return JSON.parse((await oneRow<{ outcome: string }>(db, text, [streamId])).outcome) as StreamOutcome;
+}
+
+/** Deletes the events of a stream. */
+export async function deleteStream(
+  db: Queryable,
+  schema: string,
+  streamId: StreamId,
+): Promise<StreamOutcome> {
+  const text = `select ${schema}.wh_delete_stream($1::uuid)::text as outcome`;
+  return JSON.parse((await oneRow<{ outcome: string }>(db, text, [streamId])).outcome) as StreamOutcome;
+}
