@@ -125,6 +125,14 @@ export const errorCodes = {
     hint: 'Add a function for the event: a state that leaves out an event is wrong. Perhaps newer code has stored it: deploy that.',
     retryable: false,
   },
+  UNKNOWN_STREAM: {
+    hint: 'Check the id: no event was ever appended to this stream.',
+    retryable: false,
+  },
+  STREAM_NOT_READY: {
+    hint: 'Nothing was done. Try again when what the message names is over.',
+    retryable: true,
+  },
   FOLD_FAILED: {
     hint: 'Correct the function: it returns the next state and leaves its inputs unchanged, which are frozen.',
     retryable: false,

@@ -27,7 +27,15 @@ export type {
   SendOptions,
 } from './dispatch/index.js';
 export type { WhizbangErrorCode, WhizbangErrorFacts } from './errors.js';
-export type { AllOptions, EventStore, InTransaction, LoggedEvent, StreamOptions } from './events/index.js';
+export type {
+  AllOptions,
+  ArchivedStream,
+  EventStore,
+  Forgotten,
+  InTransaction,
+  LoggedEvent,
+  StreamOptions,
+} from './events/index.js';
 export type {
   AppendReceipt,
   DecideReceipt,
@@ -57,6 +65,7 @@ export type {
   MessageIssue,
   MessageKind,
   MessageToSend,
+  SealedOptions,
   StandardSchema,
   Upcaster,
 } from './messages/index.js';

@@ -4,7 +4,7 @@ import type { WorkCoordinator } from './coordinator/index.js';
 import { type Queryable, quoteSchema } from './database/index.js';
 import { Dispatcher, MessageScope } from './dispatch/index.js';
 import { WhizbangError } from './errors.js';
-import type { EventStore } from './events/index.js';
+import { type EventStore, type Forgotten, forget } from './events/index.js';
 import {
   assemble,
   flushAndDeregister,
@@ -103,6 +103,14 @@ export class Whizbang<Tx = Queryable> extends Dispatcher implements AsyncDisposa
     return new MessageScope(origin, createStrategy('scoped', { line, logger }), inTransaction);
   }
 
+  /**
+   * Erases the personal data of a subject: deletes the key of the sealed fields of its events. They read as null from
+   * then on, wherever copies of the events are. It cannot be undone.
+   */
+  forget(subject: string): Promise<Forgotten> {
+    return forget(this.#parts.access, subject);
+  }
+
   /** What can be reached. Both are false before `start` and from `stop` on. */
   get readiness(): Readiness {
     return this.#parts.events.readiness;
@@ -145,6 +153,7 @@ export class Whizbang<Tx = Queryable> extends Dispatcher implements AsyncDisposa
       perspectives,
       inline,
       audit,
+      keys,
       transaction,
       events,
     } = this.#parts;
@@ -167,6 +176,7 @@ export class Whizbang<Tx = Queryable> extends Dispatcher implements AsyncDisposa
       perspectives,
       inline,
       audit,
+      keys,
       transaction,
       events,
       logger,

@@ -54,6 +54,10 @@ export async function readStream(
 interface LoadedStream {
   readonly snapshot: { readonly version: number; readonly state: unknown } | null;
   readonly events: readonly EventRow[];
+  /** The events up to this version were deleted. */
+  readonly deleted_through: number;
+  /** The keys of the subjects that the stream may have sealed events of. */
+  readonly key_ids: readonly string[];
 }
 
 /** Reads the kept state of a stream and the events after it. */
@@ -74,17 +78,21 @@ interface NewSnapshot {
   readonly version: number;
   /** As JSON. */
   readonly state: string;
+  /** The keys that the load has returned: the state is not kept if one of them is gone. */
+  readonly keyIds: readonly string[];
 }
 
 /** Keeps the state of a stream at a version. */
 export async function saveSnapshot(
   db: Queryable,
   schema: string,
-  { streamId, decider, fold, version, state }: NewSnapshot,
+  { streamId, decider, fold, version, state, keyIds }: NewSnapshot,
 ): Promise<void> {
   const text = `
-    select ${schema}.wh_save_snapshot($1::uuid, $2::text, $3::text, $4::text::bigint, $5::text::json) as saved`;
-  await db.query(text, [streamId, decider, fold, String(version), state]);
+    select ${schema}.wh_save_snapshot(
+      $1::uuid, $2::text, $3::text, $4::text::bigint, $5::text::json,
+      array(select jsonb_array_elements_text($6::text::jsonb)::uuid)) as saved`;
+  await db.query(text, [streamId, decider, fold, String(version), state, JSON.stringify(keyIds)]);
 }
 
 /**

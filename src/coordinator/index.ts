@@ -36,6 +36,7 @@ export {
   wakeUp,
 } from './functions.js';
 export { encodeNewMessages, outboxInsert, transactionalInsert } from './insert-statement.js';
+export { archiveStream, deleteStream, forgetSubject, openKeys, readKeys } from './keeping-functions.js';
 export {
   type BatchRow,
   type BookmarkKey,

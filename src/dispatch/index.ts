@@ -14,7 +14,7 @@ export {
 } from './dispatcher.js';
 export { MessageScope } from './message-scope.js';
 export { CollectedMessages, InstanceOutbox, TransactionOutbox } from './outbox-writers.js';
-export type { Sender } from './outgoing.js';
+export { notSealing, type Sealer, type Sender, type ToSeal } from './outgoing.js';
 export { prepareEvents } from './prepare.js';
 export { noReceptor } from './refusals.js';
 export {

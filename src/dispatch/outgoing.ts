@@ -7,6 +7,7 @@ import {
   childTraceparent,
   type Envelope,
   isMessageToSend,
+  type MessageDefinition,
   type MessageToSend,
   newTraceparent,
   parseTraceparent,
@@ -15,8 +16,32 @@ import {
 } from '../messages/index.js';
 import { notAMessage } from './refusals.js';
 
+/** A message before it is stored, with its payload as its schema made it. */
+export interface ToSeal {
+  readonly row: NewOutboxMessage;
+  readonly definition: MessageDefinition;
+  readonly payload: unknown;
+}
+
+/** Encrypts sealed fields, before anything is stored. */
+export interface Sealer {
+  /** `locks`: the messages are appended to their streams in this transaction. */
+  seal(
+    messages: readonly ToSeal[],
+    tx: object | undefined,
+    locks: boolean,
+  ): Promise<readonly NewOutboxMessage[]>;
+}
+
+/** Leaves everything as it is: for what is not stored. */
+export const notSealing: Sealer = { seal: async (messages) => messages.map(({ row }) => row) };
+
 /** The service and the instance that send. */
 export interface Sender {
+  /** Without it, an event with sealed fields is refused. */
+  readonly sealer?: Sealer | undefined;
+  /** The transaction in which what is sent will be stored, if it is open already and the call does not name it. */
+  readonly tx?: object | undefined;
   readonly service: string;
   readonly instanceId: string;
   /** The message that is being handled. It is the cause of what is sent now. */

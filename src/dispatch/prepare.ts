@@ -9,8 +9,8 @@ import {
   type MessageToSend,
 } from '../messages/index.js';
 import { invalidOption } from '../options.js';
-import { type Sender, toOutboxMessage, toOutgoing } from './outgoing.js';
-import { inCall, notAMessage, wrongKind } from './refusals.js';
+import { type Sender, type ToSeal, toOutboxMessage, toOutgoing } from './outgoing.js';
+import { inCall, noSealer, notAMessage, wrongKind } from './refusals.js';
 import type { Method, ResolvedSendOptions } from './send-options.js';
 
 interface Preparation {
@@ -29,7 +29,7 @@ export async function prepareMessages(
   { method, kind, sender, resolved, addressOf, finish = (row) => row }: Preparation,
 ): Promise<readonly NewOutboxMessage[]> {
   const isMany = Array.isArray(given);
-  const prepared: NewOutboxMessage[] = [];
+  const prepared: ToSeal[] = [];
   for (const [i, message] of ((isMany ? given : [given]) as readonly MessageToSend[]).entries()) {
     try {
       refuseOtherKind(message, kind, method);
@@ -37,13 +37,21 @@ export async function prepareMessages(
       const outgoing = await toOutgoing(message, sender, resolved.envelope);
       const row = finish(toOutboxMessage(outgoing, { destination, ...timing(resolved, i) }));
       refuseNoStream(row, method, resolved);
-      prepared.push(row);
+      prepared.push({ row, definition: message.definition, payload: outgoing.envelope.payload });
     } catch (error) {
       throw isMany ? inCall(error, i) : error;
     }
   }
-  refuseSeveralStreams(prepared, method, resolved);
-  return prepared;
+  const rows = prepared.map(({ row }) => row);
+  refuseSeveralStreams(rows, method, resolved);
+  const first = prepared.find(({ definition: { sealed } }) => sealed !== undefined);
+  if (first === undefined) return rows;
+  if (sender.sealer === undefined) throw noSealer(first.definition);
+  return sender.sealer.seal(
+    prepared,
+    (resolved.tx as object | undefined) ?? sender.tx,
+    method === 'append' || resolved.expectedVersion !== undefined,
+  );
 }
 
 /** Prepares events for the event store. */

@@ -51,3 +51,12 @@ export function inCall(error: unknown, index: number): unknown {
     cause: cause ?? error,
   });
 }
+
+/** Nothing may be stored that should have been sealed. */
+export function noSealer({ type }: MessageDefinition): WhizbangError {
+  return new WhizbangError('INVALID_MESSAGE', {
+    message: `${type} has sealed fields, and there is no event store that has their keys.`,
+    hint: 'Publish or append it with an instance of createWhizbang.',
+    details: { type, issues: [] },
+  });
+}

@@ -10,6 +10,7 @@ import type { EventDefinition } from '../messages/index.js';
 import { invalidOption, refuseUnknownKeys } from '../options.js';
 import { outlast } from './outlast.js';
 import type { StoreAccess } from './store-access.js';
+import type { SubjectKeys } from './subject-keys.js';
 import type { TickAudit } from './tick-audit.js';
 
 /** Options of `events.all`. */
@@ -41,12 +42,14 @@ const longestPauseMs = 250;
 
 export class EventLog {
   readonly #access: StoreAccess;
+  readonly #keys: SubjectKeys;
   readonly #logger: Logger;
 
   readonly #audit: TickAudit;
 
-  constructor(access: StoreAccess, logger: Logger, audit: TickAudit) {
+  constructor(access: StoreAccess, keys: SubjectKeys, logger: Logger, audit: TickAudit) {
     this.#access = access;
+    this.#keys = keys;
     this.#logger = logger;
     this.#audit = audit;
   }
@@ -86,10 +89,16 @@ export class EventLog {
     const read = () =>
       this.#access.ask(undefined, (db, schema) => readEvents(db, schema, after, types, pageSize));
     const rows = await read();
-    if (rows.length > 0) return rows;
+    if (rows.length > 0) return this.#opened(rows);
     const newest = await this.#access.ask(undefined, (db, schema) => tick(db, schema));
     if (after.tick > (newest ?? 0)) throw aheadOf(after, newest);
-    return read();
+    return this.#opened(await read());
+  }
+
+  /** Opens the sealed fields. The last row may have no event. */
+  async #opened(rows: Awaited<ReturnType<typeof readEvents>>) {
+    const events = rows.filter((row) => row.event_id !== null) as (EventRow & { tick: number })[];
+    return [...(await this.#keys.openEvents(events)), ...rows.filter((row) => row.event_id === null)];
   }
 }
 

@@ -13,6 +13,7 @@ import {
   foldEvents,
   type Receipt,
   StoredEvent,
+  type StreamVersion,
 } from '../fold/index.js';
 import type { Logger } from '../logger.js';
 import type { NewOutboxMessage, StreamId } from '../message.js';
@@ -22,6 +23,8 @@ import { decided } from './decided.js';
 import { type AllOptions, EventLog, type LoggedEvent } from './event-log.js';
 import { Snapshots } from './snapshots.js';
 import type { StoreAccess } from './store-access.js';
+import { type ArchivedStream, archive, remove } from './stored-streams.js';
+import type { SubjectKeys } from './subject-keys.js';
 import { TickAudit } from './tick-audit.js';
 
 /** Options of `events.stream`. */
@@ -44,6 +47,7 @@ export interface InTransaction {
 
 interface EventStoreOptions {
   readonly access: StoreAccess;
+  readonly keys: SubjectKeys;
   readonly sender: Sender;
   readonly logger: Logger;
   /** Models that are stored with the events that change them. */
@@ -71,8 +75,8 @@ export class EventStore {
   constructor(options: EventStoreOptions, snapshots?: Snapshots) {
     this.#options = options;
     this.#snapshots = snapshots ?? new Snapshots(options.access, options.logger);
-    const { access, logger, audit = new TickAudit(access, logger) } = options;
-    this.#log = new EventLog(access, logger, audit);
+    const { access, keys, logger, audit = new TickAudit(access, logger) } = options;
+    this.#log = new EventLog(access, keys, logger, audit);
   }
 
   /** Returns the store for a receptor: what is appended through it continues the message that is handled. */
@@ -80,6 +84,13 @@ export class EventStore {
     const { sender } = this.#options;
     // The snapshots are shared: they remember which states cannot be kept, and warn once.
     return new EventStore({ ...this.#options, sender: { ...sender, parent } }, this.#snapshots);
+  }
+
+  /** Opens the sealed fields of a message that is about to be handled. */
+  opened<M extends Parameters<SubjectKeys['openMessage']>[0]>(
+    message: M,
+  ): Promise<M & { readonly erased?: readonly string[] | undefined }> {
+    return this.#options.keys.openMessage(message);
   }
 
   /**
@@ -111,7 +122,7 @@ export class EventStore {
     for (let left = limit; left > 0; left -= pageSize) {
       const page = { streamId, after: place, limit: Math.min(left, pageSize), backwards };
       const rows = await this.#options.access.ask(tx, (db, schema) => readStream(db, schema, page));
-      for (const row of rows) yield new StoredEvent(row);
+      for (const row of await this.#options.keys.openEvents(rows, { tx })) yield new StoredEvent(row);
       if (rows.length < page.limit) return;
       place = rows.at(-1)?.version;
     }
@@ -123,6 +134,22 @@ export class EventStore {
    */
   all(options: AllOptions = {}): AsyncGenerator<LoggedEvent, void, undefined> {
     return this.#log.read(options);
+  }
+
+  /**
+   * Moves the events of a stream to the archive, when every perspective has applied them. Reading, deciding and
+   * appending go on as before.
+   */
+  async archive(id: string): Promise<ArchivedStream> {
+    return archive(this.#options.access, streamIdOf(id));
+  }
+
+  /**
+   * Deletes the events of a stream for ever, archived ones too. The stream keeps its version, and what is
+   * appended to it later continues that.
+   */
+  async delete(id: string): Promise<StreamVersion> {
+    return remove(this.#options.access, streamIdOf(id));
   }
 
   /** Loads the state of a stream. */
@@ -173,7 +200,8 @@ export class EventStore {
     const events = Array.isArray(given) ? given : [given];
     if (events.length === 0) return { streamId, version, receipts: [] };
     const resolved = resolveSendOptions('append', { expectedVersion: version }, 1);
-    const prepared = await prepareEvents(events, this.#options.sender, resolved, decided(decider, streamId));
+    const sender = { ...this.#options.sender, tx };
+    const prepared = await prepareEvents(events, sender, resolved, decided(decider, streamId));
     const receipts = await this.#append(prepared, tx);
     const after = version + events.length;
     if (this.#snapshots.isDue(decider, loaded.keptVersion, after)) {
@@ -198,15 +226,15 @@ export class EventStore {
     decider: Decider<State>,
     streamId: StreamId,
     tx: object | undefined,
-  ): Promise<Fold<State> & { readonly keptVersion: number }> {
+  ): Promise<Fold<State> & { readonly keptVersion: number; readonly keyIds: readonly string[] }> {
     const { name, fold } = decider;
     const question = { streamId, decider: name, fold, limit: pageSize };
-    const { snapshot, events } = await this.#options.access.ask(tx, (db, schema) =>
-      loadStream(db, schema, question),
-    );
+    const loaded = await this.#options.access.ask(tx, (db, schema) => loadStream(db, schema, question));
+    const { snapshot, deleted_through, key_ids: keyIds } = loaded;
+    const events = await this.#options.keys.openEvents(loaded.events, { tx });
     const kept: Fold<State> =
       snapshot === null
-        ? { state: decider.initial, version: 0 }
+        ? { state: decider.initial, version: deleted_through }
         : { state: deepFreeze(snapshot.state as State), version: snapshot.version };
     let folded = await foldEvents(
       decider,
@@ -217,7 +245,7 @@ export class EventStore {
       const rest = this.stream(streamId, { after: folded.version, ...(tx === undefined ? {} : { tx }) });
       for await (const event of rest) folded = await foldEvents(decider, folded, [event]);
     }
-    return { ...folded, keptVersion: kept.version };
+    return { ...folded, keptVersion: kept.version, keyIds };
   }
 }
 

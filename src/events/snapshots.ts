@@ -6,6 +6,11 @@ import type { Logger } from '../logger.js';
 import type { StreamId } from '../message.js';
 import type { StoreAccess } from './store-access.js';
 
+/** The keys without which the state must not be kept. */
+interface WithKeys {
+  readonly keyIds: readonly string[];
+}
+
 /** Keeps states of streams, so that a load need not read all events. A state that is not kept costs time only. */
 export class Snapshots {
   readonly #access: StoreAccess;
@@ -27,7 +32,7 @@ export class Snapshots {
   async keep<State>(
     decider: Decider<State>,
     streamId: StreamId,
-    load: () => Promise<Fold<State>>,
+    load: () => Promise<Fold<State> & WithKeys>,
     tx: object | undefined,
   ): Promise<void> {
     try {
@@ -44,7 +49,7 @@ export class Snapshots {
   async #keep<State>(
     { name, fold }: Decider<State>,
     streamId: StreamId,
-    { state, version }: Fold<State>,
+    { state, version, keyIds }: Fold<State> & WithKeys,
     tx: object | undefined,
   ): Promise<void> {
     const json = asJson(state);
@@ -57,7 +62,7 @@ export class Snapshots {
       this.#logger.warn(facts, 'The state of a decider cannot be kept: it is not the same after JSON');
       return;
     }
-    const snapshot = { streamId, decider: name, fold, version, state: json };
+    const snapshot = { streamId, decider: name, fold, version, state: json, keyIds };
     await this.#access.ask(tx, (db, schema) => saveSnapshot(db, schema, snapshot));
   }
 }

@@ -50,6 +50,11 @@ export class StoreAccess {
     }
   }
 
+  /** Asks over this connection, which is in a transaction; if there is none, as `ask`. */
+  askOver<T>(db: Queryable | undefined, tx: object | undefined, question: Ask<T>): Promise<T> {
+    return db === undefined ? this.ask(tx, question) : question(db, this.#options.schema);
+  }
+
   /** The same for several statements: outside a transaction of the caller they have one of their own. */
   askInTransaction<T>(tx: object | undefined, question: Ask<T>): Promise<T> {
     if (tx !== undefined) return this.ask(tx, question);

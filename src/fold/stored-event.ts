@@ -2,7 +2,7 @@
 // In: a row, as JSON. Out: an event whose payload is read by the definition that it is asked for.
 import { WhizbangError } from '../errors.js';
 import type { MessageId, StreamId } from '../message.js';
-import { type EventDefinition, readMetadata, readPayload } from '../messages/index.js';
+import { type EventDefinition, readMetadata, readPayload, sealedWith } from '../messages/index.js';
 
 /** A row of the event store, as JSON. */
 export interface EventRow {
@@ -16,6 +16,8 @@ export interface EventRow {
   readonly scope: unknown;
   readonly sequence_number: number;
   readonly created_at: string;
+  /** Set when its sealed fields were opened: those whose key is gone. */
+  readonly erased?: readonly string[] | undefined;
 }
 
 /** An event of the event store. `event.is(OrderPaid)` tells its type and reads its payload. */
@@ -39,9 +41,13 @@ export class StoredEvent<Payload = unknown> {
   /** The version of the payload's shape as it was stored. */
   readonly schemaVersion: number;
   readonly #json: unknown;
+  readonly #erased: readonly string[];
 
   constructor(row: EventRow) {
     const metadata = readMetadata(row.metadata);
+    if (row.erased === undefined && sealedWith(row.metadata) !== undefined) {
+      throw new TypeError(`Event ${row.event_id} is sealed: it has to be opened before it is read.`);
+    }
     this.eventId = row.event_id;
     this.streamId = row.stream_id;
     this.version = row.version;
@@ -54,6 +60,7 @@ export class StoredEvent<Payload = unknown> {
     this.causationId = metadata.causationId ?? null;
     this.schemaVersion = metadata.schemaVersion ?? 1;
     this.#json = row.event_data;
+    this.#erased = row.erased ?? [];
     this.payload = row.event_data as Payload;
   }
 
@@ -74,7 +81,7 @@ export class StoredEvent<Payload = unknown> {
 
   /** Reads the payload by this definition. Returns a promise when its schema or an upcaster does. */
   read<Output>(definition: EventDefinition<never, Output>): Output | Promise<Output> {
-    return readPayload(definition, this.#json, this.schemaVersion);
+    return readPayload(definition, this.#json, this.schemaVersion, this.#erased);
   }
 }
 

@@ -33,14 +33,38 @@ interface DefinitionOptions<S extends StandardSchema> {
 }
 
 /** Options of `defineEvent`. */
-export interface EventOptions<S extends StandardSchema> extends DefinitionOptions<S> {
+export interface EventOptions<S extends StandardSchema, Field extends SealableField<S> = SealableField<S>>
+  extends DefinitionOptions<S> {
   /** The address that services subscribe to. Default: the type. */
   readonly topic?: string | undefined;
   /** Earlier names of the type. What was stored or sent under them is this event. */
   readonly formerly?: readonly string[] | undefined;
   /** What the stream is about, for readers of the event store (`aggregate_type`). Default: derived from the type. */
   readonly aggregate?: string | undefined;
+  /** Fields that are encrypted wherever the event is stored or sent, until their subject is forgotten. Default: none. */
+  readonly sealed?: SealedOptions<S, Field> | undefined;
 }
+
+/** The option `sealed` of `defineEvent`: personal data that `forget(subject)` erases. */
+export interface SealedOptions<S extends StandardSchema, Field extends SealableField<S>> {
+  /** Returns whose data it is, for example the id of a customer. It is stored as it is. */
+  readonly subject: (payload: SchemaOutput<S>) => string;
+  /** The fields to seal. Whoever reads the event gets null for them when the subject is forgotten. */
+  readonly fields: readonly Field[];
+  /**
+   * Values that the schema accepts for erased fields. They are read as null all the same. Needed only where the
+   * schema accepts neither null nor a common value.
+   */
+  readonly standIns?: { readonly [Key in Field]?: SchemaInput<S>[Key] } | undefined;
+}
+
+/** A field that can be sealed: one that the payload has before and after its schema. */
+type SealableField<S extends StandardSchema> = keyof SchemaInput<S> & keyof SchemaOutput<S> & string;
+
+/** A payload whose sealed fields may be erased. */
+type Erasable<Output, Field extends PropertyKey> = [Field] extends [never]
+  ? Output
+  : { [Key in keyof Output]: Key extends Field ? Output[Key] | null : Output[Key] };
 
 /** Options of `defineCommand`. */
 export interface CommandOptions<S extends StandardSchema> extends DefinitionOptions<S> {
@@ -59,11 +83,11 @@ export interface CommandWithResultOptions<S extends StandardSchema, Result>
 }
 
 /** Defines an event: something that has happened. Every service that subscribes to it gets it. */
-export function defineEvent<S extends StandardSchema>(
+export function defineEvent<S extends StandardSchema, Field extends SealableField<S> = never>(
   type: string,
-  options: EventOptions<S>,
-): EventDefinition<SchemaInput<S>, SchemaOutput<S>> {
-  return define('event', type, options) as EventDefinition<SchemaInput<S>, SchemaOutput<S>>;
+  options: EventOptions<S, Field>,
+): EventDefinition<SchemaInput<S>, Erasable<SchemaOutput<S>, Field>> {
+  return define('event', type, options) as EventDefinition<SchemaInput<S>, Erasable<SchemaOutput<S>, Field>>;
 }
 
 /** Defines a command: something to be done. One service gets it. */
@@ -94,6 +118,7 @@ function define(kind: MessageKind, type: string, options: object): MessageDefini
     schema: given.schema,
     resultSchema: given.result,
     streamOf: streamOfRule(type, given.stream),
+    sealed: given.sealed,
     upcasters: Object.freeze({ ...given.upcast }),
   };
   const definition: MessageDefinition = Object.freeze(

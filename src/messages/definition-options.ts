@@ -1,8 +1,9 @@
 // Checks a definition when it is made: a mistake would otherwise show only with the first message.
 import type { WhizbangError } from '../errors.js';
-import { definitionOptions, invalidOption, resolveOptions } from '../options.js';
+import { definitionOptions, invalidOption, refuseUnknownKeys, resolveOptions } from '../options.js';
 import type { Upcaster } from './definition.js';
 import type { MessageKind } from './envelope.js';
+import type { Sealing } from './sealing.js';
 import { isStandardSchema, type StandardSchema } from './standard-schema.js';
 
 export interface GivenDefinition {
@@ -12,12 +13,13 @@ export interface GivenDefinition {
   readonly address: string | undefined;
   readonly formerly: readonly string[];
   readonly aggregate: string | undefined;
+  readonly sealed: Sealing | undefined;
   readonly version: number;
   readonly upcast: Readonly<Record<number, Upcaster>>;
 }
 
 const makers = { event: 'defineEvent', command: 'defineCommand' } as const;
-const eventOptions = ['topic', 'formerly', 'aggregate'];
+const eventOptions = ['topic', 'formerly', 'aggregate', 'sealed'];
 const addressOption = { event: 'topic', command: 'to' } as const;
 
 export function resolveDefinition(kind: MessageKind, type: unknown, options: object): GivenDefinition {
@@ -76,9 +78,28 @@ export function resolveDefinition(kind: MessageKind, type: unknown, options: obj
     formerly: formerly as readonly string[],
     aggregate,
     address: address ?? (kind === 'event' ? type : undefined),
+    sealed: given.sealed === undefined ? undefined : resolveSealing(owner, given.sealed),
     version,
     upcast: resolveUpcasters(owner, version, given.upcast ?? {}),
   };
+}
+
+const sealingUsage = 'For example sealed: { subject: (order) => order.customerId, fields: ["email"] }.';
+
+function resolveSealing(owner: string, given: unknown): Sealing {
+  const refuse = (isWrong: boolean, option: string, fact: string) => {
+    if (isWrong) throw invalidOption(owner, option, fact, sealingUsage);
+  };
+  refuse(typeof given !== 'object' || given === null, 'sealed', 'sealed is not an object');
+  const { subject, fields, standIns = {} } = given as Partial<Sealing>;
+  refuseUnknownKeys(`${owner}: sealed`, { ...(given as object) }, ['subject', 'fields', 'standIns']);
+  refuse(typeof subject !== 'function', 'sealed.subject', 'sealed.subject is not a function');
+  const areNames = Array.isArray(fields) && fields.length > 0 && fields.every(isName);
+  refuse(!areNames, 'sealed.fields', 'sealed.fields is not a list of names of fields');
+  refuse(typeof standIns !== 'object', 'sealed.standIns', 'sealed.standIns is not an object');
+  const stray = Object.keys(standIns).find((field) => fields?.includes(field) !== true);
+  refuse(stray !== undefined, 'sealed.standIns', `sealed.standIns has ${stray}, which is not a sealed field`);
+  return Object.freeze({ subject, fields: Object.freeze([...new Set(fields)]), standIns }) as Sealing;
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { MessageKind } from './envelope.js';
+import type { Sealing } from './sealing.js';
 import type { StandardSchema } from './standard-schema.js';
 
 /**
@@ -28,6 +29,8 @@ export interface MessageDefinition<
   readonly resultSchema: StandardSchema<unknown, Result> | undefined;
   /** The stream of a valid payload, a UUID; null when the message has no stream. */
   streamOf(payload: Output): string | null;
+  /** Which fields of an event are sealed, and for whom; undefined: none. */
+  readonly sealed: Sealing | undefined;
   /** Upcasters from version n to n + 1, by n. */
   readonly upcasters: Readonly<Record<number, Upcaster>>;
 }

@@ -8,6 +8,7 @@ export {
   defineCommand,
   defineEvent,
   type EventOptions,
+  type SealedOptions,
 } from './define.js';
 export {
   type CommandDefinition,
@@ -31,7 +32,8 @@ export {
   toMetadata,
 } from './metadata.js';
 export { pathText } from './path.js';
-export { readPayload, validatePayload, validateResult } from './payload.js';
+export { readPayload, refuseLasting, validatePayload, validateResult } from './payload.js';
+export { type SubjectKey, seal, sealedWith, subjectOf, type Unsealed, unseal } from './sealing.js';
 export {
   isStandardSchema,
   type SchemaOutput,

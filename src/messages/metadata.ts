@@ -14,6 +14,8 @@ export interface EnvelopeRow {
   readonly metadata: unknown;
   readonly scope: unknown;
   readonly streamId: StreamId | null;
+  /** Fields of the payload whose key is gone. */
+  readonly erased?: readonly string[] | undefined;
 }
 
 type Described<Output = unknown> = Pick<MessageDefinition<MessageKind, never, Output>, 'kind' | 'type'>;
@@ -98,7 +100,7 @@ export async function readEnvelope<Output>(
   definition: MessageDefinition<MessageKind, never, Output, unknown>,
 ): Promise<Envelope<Output>> {
   const metadata = readMetadata(row.metadata);
-  const payload = await readPayload(definition, row.eventData, metadata.schemaVersion ?? 1);
+  const payload = await readPayload(definition, row.eventData, metadata.schemaVersion ?? 1, row.erased);
   return envelopeWith(row, definition, payload, metadata);
 }
 

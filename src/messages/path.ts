@@ -7,6 +7,14 @@ export function pathText(path: Path): string {
   return path.map((key, i) => (i === 0 ? first(key) : next(key))).join('');
 }
 
+/** The path that a text of `pathText` stands for. */
+export function pathOf(text: string): Path {
+  return [...text.matchAll(/\[(\d+)\]|\[("(?:[^"\\]|\\.)*")\]|([^.[]+)/g)].map(([, place, quoted, name]) => {
+    if (place !== undefined) return Number(place);
+    return quoted === undefined ? (name as string) : (JSON.parse(quoted) as string);
+  });
+}
+
 const identifier = /^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u;
 
 function first(key: PropertyKey): string {

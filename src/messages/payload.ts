@@ -3,6 +3,7 @@
 import { WhizbangError } from '../errors.js';
 import type { MessageDefinition } from './definition.js';
 import type { MessageKind } from './envelope.js';
+import { StandIns, withoutErased } from './erased.js';
 import { invalidMessage, readIssues } from './issues.js';
 import { copyAsJson } from './json.js';
 import type { SchemaResult, StandardSchema } from './standard-schema.js';
@@ -29,14 +30,58 @@ export async function validatePayload<Output>(
 
 /**
  * Reads a payload that was sent in some version: upcasts it to the current version, then validates it. Returns
- * a promise only when an upcaster or the schema does.
+ * a promise only when an upcaster or the schema does. Fields that are erased are read as null.
  */
 export function readPayload<Output>(
   definition: DefinitionOf<Output>,
   json: unknown,
   schemaVersion: number,
+  erased: readonly string[] = [],
 ): Output | Promise<Output> {
-  return finish(reading(definition, json, schemaVersion));
+  const steps = erased.length === 0 ? reading : readingErased;
+  return finish(steps(definition, json, schemaVersion, erased));
+}
+
+/** The same with stand-ins for the erased fields, until upcasters and schema accept them. */
+function* readingErased<Output>(
+  definition: DefinitionOf<Output>,
+  json: unknown,
+  schemaVersion: number,
+  erased: readonly string[],
+): Generator<unknown, Output, unknown> {
+  const { fields = [], standIns = {} } = definition.sealed ?? {};
+  const search = new StandIns(definition, erased, standIns);
+  let first: { readonly error: unknown } | undefined;
+  for (;;) {
+    try {
+      const payload = yield* reading(definition, search.fill(json), schemaVersion);
+      search.remember();
+      // Today's names of the fields too: an upcaster may have renamed them.
+      return withoutErased(payload, [...fields, ...erased]) as Output;
+    } catch (error) {
+      first ??= { error };
+      if (!search.next(error)) throw first.error;
+    }
+  }
+}
+
+/**
+ * Refuses an event that could not be read any more once its sealed fields are erased: found out when it is sent, not
+ * when the key is gone. `json`: its payload, as it is stored.
+ */
+export async function refuseLasting(definition: DefinitionOf<unknown>, json: unknown): Promise<void> {
+  const { type, sealed, schemaVersion } = definition;
+  const fields = sealed?.fields ?? [];
+  try {
+    await readPayload(definition, json, schemaVersion, fields);
+  } catch (cause) {
+    throw new WhizbangError('INVALID_OPTION', {
+      message: `defineEvent("${type}"): the schema refuses the payload once ${fields.join(', ')} is erased.`,
+      hint: 'Let the schema accept null there, or give a value that it accepts: sealed: { standIns: { … } }. Nothing was stored.',
+      details: { option: 'sealed.standIns', type, fields },
+      cause,
+    });
+  }
 }
 
 /** The steps of a reading. It yields what may be a promise and is resumed with the value of it. */

@@ -23,6 +23,7 @@ import { type BatchOutcome, encodeResults, type FailedEvent } from './batch-resu
 import { CustomFailure, runCustomBatch } from './custom-batch.js';
 import { foldBatch } from './fold-batch.js';
 import { OneByOne } from './one-by-one.js';
+import type { OpenEvents } from './open-events.js';
 import type { AnyPerspective } from './registry.js';
 
 interface BatchRunnerOptions<Tx> {
@@ -33,6 +34,7 @@ interface BatchRunnerOptions<Tx> {
   /** Limit of each statement. */
   readonly answerMs: number;
   readonly origin: Origin;
+  readonly keys: OpenEvents;
   /** Begins the transactions of perspectives whose tables are the user's. */
   readonly transaction: RunWatched<Tx>;
   /** Called when events could not be applied. */
@@ -84,7 +86,7 @@ export class BatchRunner<Tx> {
   async #fold(perspective: ModelPerspective<unknown>, run: Run): Promise<TakenBookmark | null> {
     const { key, taken } = run;
     const read = (ids: readonly string[]) => this.#ask((db, schema) => readModels(db, schema, key.name, ids));
-    const outcome = await foldBatch(perspective, taken.next, read, this.#options.origin);
+    const outcome = await foldBatch(perspective, taken.next, read, this.#options);
     try {
       return await this.#move(perspective, run, taken.next, outcome);
     } catch (error) {

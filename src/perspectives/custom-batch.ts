@@ -17,6 +17,7 @@ import { streamIdOf } from '../messages/index.js';
 import type { RunWatched } from '../work/index.js';
 import { encodeResults } from './batch-results.js';
 import { parentOf } from './fold-batch.js';
+import type { OpenEvents } from './open-events.js';
 
 interface CustomBatchOptions<Tx> {
   readonly transaction: RunWatched<Tx>;
@@ -24,6 +25,7 @@ interface CustomBatchOptions<Tx> {
   readonly schema: string;
   readonly leaseSeconds: number;
   readonly origin: Origin;
+  readonly keys: OpenEvents;
 }
 
 interface CustomRun<Tx> {
@@ -50,7 +52,7 @@ export class CustomFailure {
 
 /** Runs a batch. Throws a CustomFailure when a function failed, and other errors when the database did. */
 export async function runCustomBatch<Tx>(
-  { transaction, schema, leaseSeconds, origin }: CustomBatchOptions<Tx>,
+  { transaction, schema, leaseSeconds, origin, keys }: CustomBatchOptions<Tx>,
   { perspective, key, limit, isAlone, goesOn }: CustomRun<Tx>,
 ): Promise<TakenBookmark | null> {
   let failure: CustomFailure | undefined;
@@ -64,7 +66,7 @@ export async function runCustomBatch<Tx>(
       const until = performance.now() + (leaseSeconds * 1000) / 4;
       const messages: NewOutboxMessage[] = [];
       let done = 0;
-      for (const row of batch.events) {
+      for (const row of await keys.openEvents(batch.events, { db, holds: true })) {
         if (done > 0 && performance.now() > until) break;
         done++;
         if (row.held) continue;

@@ -13,6 +13,7 @@ import {
 import type { NewOutboxMessage } from '../message.js';
 import { type Envelope, envelopeOf, streamIdOf } from '../messages/index.js';
 import type { BatchOutcome } from './batch-results.js';
+import type { OpenEvents } from './open-events.js';
 
 type ReadModels = (ids: readonly string[]) => Promise<readonly ModelRow[]>;
 
@@ -20,11 +21,12 @@ export async function foldBatch(
   perspective: ModelPerspective<unknown>,
   batch: NextBatch,
   read: ReadModels,
-  origin: Origin,
+  { origin, keys }: { readonly origin: Origin; readonly keys: OpenEvents },
 ): Promise<BatchOutcome> {
   const rows = new Map(batch.events.map((row) => [row.event_id, row]));
   const rowOf = ({ eventId }: StoredEvent) => rows.get(eventId) as BatchRow;
-  const events = batch.events.filter(({ held }) => !held).map((row) => new StoredEvent(row));
+  const opened = await keys.openEvents(batch.events.filter(({ held }) => !held));
+  const events = opened.map((row) => new StoredEvent(row));
   const onlyKey = batch.held?.[0]?.model_key;
   const results = await foldModels(
     perspective,

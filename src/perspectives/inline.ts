@@ -7,6 +7,7 @@ import { type ConnectionPool, type Queryable, withPooledClient } from '../databa
 import { foldModels, type Perspective, StoredEvent } from '../fold/index.js';
 import type { Logger } from '../logger.js';
 import type { NewOutboxMessage, StreamId } from '../message.js';
+import type { OpenEvents } from './open-events.js';
 import { type AnyPerspective, codeOf } from './registry.js';
 
 interface InlineOptions {
@@ -14,6 +15,7 @@ interface InlineOptions {
   readonly pool: ConnectionPool;
   /** The schema, quoted. */
   readonly schema: string;
+  readonly keys: OpenEvents;
   readonly logger: Logger;
 }
 
@@ -26,8 +28,10 @@ export class InlinePerspectives {
   /** The schema, quoted. */
   readonly #schema: string;
   readonly #logger: Logger;
+  readonly #keys: OpenEvents;
 
-  constructor({ perspectives, pool, schema, logger }: InlineOptions) {
+  constructor({ perspectives, pool, schema, keys, logger }: InlineOptions) {
+    this.#keys = keys;
     this.#pool = pool;
     this.#schema = schema;
     this.#logger = logger;
@@ -59,7 +63,9 @@ export class InlinePerspectives {
     )) {
       const perspective = this.#byCode.get(code) as Perspective<unknown>;
       const before = new Map(streams.map(({ id, model, version }) => [id, { model, version }]));
-      const missing = streams.flatMap((stream) => stream.events.map((row) => new StoredEvent(row)));
+      const rows = streams.flatMap((stream) => stream.events);
+      const opened = await this.#keys.openEvents(rows, { db, holds: true });
+      const missing = opened.map((row) => new StoredEvent(row));
       const models = [];
       for (const result of await foldModels(perspective, before, missing)) {
         if (result.kind === 'held') this.#log(name, result.error.message);

@@ -6,7 +6,7 @@ import type { ConnectionPool, ListenClient } from '../database/index.js';
 import { describeError } from '../describe-error.js';
 import type { Origin, OutboxWriter } from '../dispatch/index.js';
 import { WhizbangError } from '../errors.js';
-import type { EventStore, TickAudit } from '../events/index.js';
+import type { EventStore, SubjectKeys, TickAudit } from '../events/index.js';
 import type { Logger } from '../logger.js';
 import type { ResolvedOptions, whizbangOptions } from '../options.js';
 import {
@@ -62,6 +62,7 @@ export interface WorkersOptions<Tx> {
   readonly perspectives: PerspectiveRegistry<Tx>;
   readonly inline: InlinePerspectives;
   readonly audit: TickAudit;
+  readonly keys: SubjectKeys;
   readonly transaction: RunWatched<Tx>;
   readonly events: WhizbangEmitter;
   readonly logger: Logger;
@@ -150,6 +151,7 @@ export function assembleWork<Tx>(
       answerMs: settings.leaseSeconds * 1000,
       transaction: options.transaction,
       origin: options.origin,
+      keys: options.keys,
       onHeld: (perspective, failed) => {
         for (const { row, error } of failed) {
           const facts = { perspective, streamId: row.stream_id, version: row.version, type: row.event_type };

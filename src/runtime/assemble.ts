@@ -6,7 +6,7 @@ import { type WorkBatchRequest, WorkCoordinator } from '../coordinator/index.js'
 import { type Database, openDatabase, quoteSchema } from '../database/index.js';
 import { InstanceOutbox, type Origin, type OutboxWriter, TransactionOutbox } from '../dispatch/index.js';
 import { WhizbangError } from '../errors.js';
-import { EventStore, StoreAccess, TickAudit } from '../events/index.js';
+import { EventStore, StoreAccess, SubjectKeys, TickAudit } from '../events/index.js';
 import { consoleLogger, type Logger } from '../logger.js';
 import { WorkBatchFlags } from '../message.js';
 import { type ResolvedOptions, resolveOptions, whizbangOptions } from '../options.js';
@@ -49,6 +49,7 @@ export interface Parts<Tx> {
   /** The writer for both. */
   readonly outbox: OutboxWriter;
   readonly eventStore: EventStore;
+  readonly access: StoreAccess;
   /** The sender of the messages. */
   readonly origin: Origin;
   readonly invoker: LocalInvoker<Tx>;
@@ -57,6 +58,7 @@ export interface Parts<Tx> {
   readonly perspectives: PerspectiveRegistry<Tx>;
   readonly inline: InlinePerspectives;
   readonly audit: TickAudit;
+  readonly keys: SubjectKeys;
   readonly transaction: RunWatched<Tx>;
 }
 
@@ -83,21 +85,25 @@ export function assemble<Tx>(options: WhizbangOptions<Tx>): Parts<Tx> {
   const isTimed = options.strategy === 'interval';
   const outbox = new InstanceOutbox({ service, strategy: sending, isTimed, inTransaction });
   const transaction = transactionsOf(options, database, settings.leaseSeconds);
+  const access = new StoreAccess({ pool: database.pool, schema: quoteSchema(schema) });
+  const keys = new SubjectKeys(access);
   const sender = {
     service,
     instanceId: coordinator.instance.instanceId,
     traceContext: options.traceContext,
+    sealer: keys,
   };
   const inline = new InlinePerspectives({
     perspectives: perspectives.all,
     pool: database.pool,
     schema: quoteSchema(schema),
+    keys,
     logger,
   });
-  const access = new StoreAccess({ pool: database.pool, schema: quoteSchema(schema) });
   const audit = new TickAudit(access, logger);
   const eventStore = new EventStore({
     access,
+    keys,
     audit,
     sender,
     logger,
@@ -127,6 +133,7 @@ export function assemble<Tx>(options: WhizbangOptions<Tx>): Parts<Tx> {
     inTransaction,
     outbox,
     eventStore,
+    access,
     origin: invoker.origin,
     invoker,
     registry,
@@ -134,6 +141,7 @@ export function assemble<Tx>(options: WhizbangOptions<Tx>): Parts<Tx> {
     perspectives,
     inline,
     audit,
+    keys,
     transaction,
   };
 }

@@ -1,6 +1,6 @@
 import { AssertionError } from 'node:assert';
 import type { ConnectionPool } from '../database/index.js';
-import { type ContextOptions, Dispatcher } from '../dispatch/index.js';
+import { type ContextOptions, Dispatcher, notSealing } from '../dispatch/index.js';
 import { silentLogger } from '../logger.js';
 import type { MessageId, NewOutboxMessage } from '../message.js';
 import { newMessageId } from '../message-id.js';
@@ -57,6 +57,7 @@ export class Outside {
   ): Promise<MessageId> {
     const dispatcher = new Dispatcher({
       service: from,
+      sealer: notSealing,
       instanceId: newMessageId(),
       outbox: { store: async (messages) => this.#send(messages.map(onTheWay)) },
     });

@@ -1,6 +1,6 @@
 // Runs a receptor alone: no database, no queue, no second attempt. For unit tests of its decisions.
 // In: a receptor, a message, a stand-in for the transaction. Out: what it returned and what it would have sent.
-import { Dispatcher } from '../dispatch/index.js';
+import { Dispatcher, notSealing } from '../dispatch/index.js';
 import { WhizbangError } from '../errors.js';
 import type { MessageId, NewOutboxMessage } from '../message.js';
 import { newMessageId } from '../message-id.js';
@@ -60,6 +60,7 @@ export async function runReceptor<Tx>(
   const stored: NewOutboxMessage[] = [];
   const dispatcher = new Dispatcher({
     service: 'test',
+    sealer: notSealing,
     instanceId: newMessageId(),
     parent: envelope,
     // A command without a receiver goes to the sending service, if that one handles it. Without a service

@@ -47,6 +47,7 @@ const folderMayCall: Readonly<Record<string, readonly string[]>> = {
   admission: ['events', 'request', 'wake'],
   call: ['admission', 'request', 'streams'],
   events: ['request', 'wake'],
+  keeping: ['events'],
   perspectives: ['request', 'route', 'streams', 'ticks'],
   report: ['call', 'request'],
   request: [],

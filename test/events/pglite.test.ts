@@ -2,7 +2,7 @@
 import { PGlite } from '@electric-sql/pglite';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ConnectionPool, Queryable } from '../../src/database/index.js';
-import { EventStore, StoreAccess } from '../../src/events/index.js';
+import { EventStore, StoreAccess, SubjectKeys } from '../../src/events/index.js';
 import type { LoggedEvent } from '../../src/index.js';
 import { silentLogger } from '../../src/logger.js';
 import { newMessageId } from '../../src/message-id.js';
@@ -21,8 +21,10 @@ beforeAll(async () => {
   };
   await migrate({ client });
   const pool: ConnectionPool = { connect: async () => ({ ...client, release: () => {} }) };
+  const access = new StoreAccess({ pool, schema: 'public' });
   store = new EventStore({
-    access: new StoreAccess({ pool, schema: 'public' }),
+    access,
+    keys: new SubjectKeys(access),
     sender: { service: 'orders', instanceId: newMessageId() },
     logger: silentLogger,
   });

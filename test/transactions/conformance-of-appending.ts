@@ -1,17 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { EventStore, StoreAccess } from '../../src/events/index.js';
+import { EventStore, StoreAccess, SubjectKeys } from '../../src/events/index.js';
 import { silentLogger } from '../../src/logger.js';
 import { newMessageId } from '../../src/message-id.js';
 import { Order, OrderPaid, paid, placed } from '../events/shop.js';
+import { Customer, email, signedUp } from '../keeping/customers.js';
 import type { World } from './world.js';
 
 const noPool = { connect: () => Promise.reject(new Error('There is no pool in these tests.')) };
-const store = new EventStore({
-  access: new StoreAccess({ pool: noPool, schema: 'public' }),
-  sender: { service: 'orders', instanceId: newMessageId() },
-  logger: silentLogger,
-});
+const access = new StoreAccess({ pool: noPool, schema: 'public' });
+const keys = new SubjectKeys(access);
+const sender = { service: 'orders', instanceId: newMessageId(), sealer: keys };
+const store = new EventStore({ access, keys, sender, logger: silentLogger });
 
 async function versionsIn(world: World): Promise<unknown[]> {
   const text = 'select event_type, version::int as version from wh_event_store order by sequence_number';
@@ -35,6 +35,17 @@ export function describeAppending(world: World): void {
         { event_type: 'OrderPaid', version: 2 },
         { event_type: 'OrderPaid', version: 3 },
       ]);
+    });
+
+    it('an append with a sealed field gets its key in the transaction, and is read in it', async () => {
+      const customerId = randomUUID();
+      await world.library.transaction(async (tx) => {
+        await store.append(signedUp(customerId), { tx: tx as object });
+        const { state } = await store.load(Customer, customerId, { tx: tx as object });
+        expect(state.email).toBe(email);
+      });
+      const { rows } = await world.db.query('select subject from wh_subject_keys');
+      expect(rows).toContainEqual({ subject: customerId });
     });
 
     it('an append of a transaction that rolls back leaves nothing', async () => {

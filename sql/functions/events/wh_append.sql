@@ -26,7 +26,7 @@ begin
   end if;
   v_locked := wh_lock_versions('{}', array(select distinct u from unnest(v_new.stream_ids) u order by u));
   -- Read behind the lock: what was appended to these streams until then is seen.
-  v_known := array(select s.event_id from wh_event_store s where s.event_id = any(v_ids));
+  v_known := array(select s.event_id from wh_events s where s.event_id = any(v_ids));
   if v_known <> '{}' then
     v_new := wh_parse_events((
       select jsonb_agg(e.value order by e.ordinality) from jsonb_array_elements(p_events) with ordinality e

@@ -21,14 +21,17 @@ as $$
 declare
   v_outbox_ids uuid[] := array(select a.message_id from unnest(p_outbox_arrivals) a where a.appends);
   v_inbox_ids uuid[] := array(select a.message_id from unnest(p_inbox_arrivals) a where a.appends);
+  v_ids uuid[];
   v_known uuid[];
   v_new wh_new_events;
 begin
-  v_known := array(
-    select s.event_id from wh_event_store s
-    where s.event_id = any(v_outbox_ids || v_inbox_ids
-      || array(select n.message_id from unnest(p_outbox || p_inbox) n where n.is_event and n.stream_id is not null))
-  );
+  v_ids := v_outbox_ids || v_inbox_ids
+    || array(select n.message_id from unnest(p_outbox || p_inbox) n where n.is_event and n.stream_id is not null);
+  v_known := array(select s.event_id from wh_event_store s where s.event_id = any(v_ids));
+  -- Who archives nothing pays nothing for it.
+  if exists (select from wh_event_archive a where a.sequence_number > 0) then
+    v_known := v_known || array(select a.event_id from wh_event_archive a where a.event_id = any(v_ids));
+  end if;
   with event as (
     select 1 as kind, m.sequence_order as place, m.message_id, m.stream_id, m.event_type, m.event_data, m.metadata, m.scope, null::bigint as expected_version
     from wh_outbox m where m.message_id = any(v_outbox_ids)

@@ -27,7 +27,7 @@ begin
         select json_agg(x order by x.version) as events, count(*) as events_count
         from (
           select e.event_id, e.stream_id, e.version, e.event_type, e.aggregate_type, e.event_data, e.metadata, e.scope, e.sequence_number, e.created_at
-          from wh_event_store e
+          from wh_events e
           where e.stream_id = s.id and e.version > coalesce(m.version, 0) and e.event_type = any($2)
           order by e.version
           limit $3 + 1

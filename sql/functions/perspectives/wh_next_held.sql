@@ -56,7 +56,7 @@ begin
       cross join lateral (
         select s.event_id, s.stream_id, s.version, s.event_type, s.aggregate_type, s.event_data, s.metadata, s.scope, s.sequence_number,
                s.created_at, v_announces and s.version > d.quiet_version as announces, false as held
-        from wh_event_store s
+        from wh_events s
         where s.stream_id = d.stream_id and s.version > d.last_version and s.version <= d.passed_version and s.event_type = any(p.event_types)
         order by s.version
         limit p_limit

@@ -16,7 +16,7 @@ declare
 begin
   with birth as materialized (
     select e.stream_id, e.sequence_number
-    from wh_event_store e
+    from wh_events e
     where e.sequence_number > b.swept and e.sequence_number <= p.started_high and e.version = 1
       and e.transaction_id < p.started_next_xid and e.transaction_id <> all(p.started_open)
       and wh_partition(e.stream_id, 10000) between b.from_partition and b.to_partition
@@ -35,7 +35,7 @@ begin
       cross join lateral (
         select s.event_id, s.stream_id, s.version, s.event_type, s.aggregate_type, s.event_data, s.metadata, s.scope, s.sequence_number,
                s.created_at, false as announces, false as held
-        from wh_event_store s
+        from wh_events s
         where s.stream_id = t.stream_id and s.event_type = any(p.event_types)
           and s.transaction_id < p.started_next_xid and s.transaction_id <> all(p.started_open)
         order by s.version

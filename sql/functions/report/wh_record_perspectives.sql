@@ -23,7 +23,7 @@ begin
     select true, * from jsonb_to_recordset(coalesce(p_failures, '[]')) as x(stream_id uuid, perspective_name text, last_event_id uuid, status int, error text)
   ) i
   -- A lateral join with a limit stays one probe per row; an exists may become a join over the whole table.
-  left join lateral (select s.version from wh_event_store s where s.event_id = i.last_event_id and s.stream_id = i.stream_id limit 1) e on true
+  left join lateral (select s.version from wh_events s where s.event_id = i.last_event_id and s.stream_id = i.stream_id limit 1) e on true
   group by i.stream_id, i.perspective_name
   order by i.stream_id, i.perspective_name
   on conflict (stream_id, perspective_name) do update

@@ -38,7 +38,7 @@ begin
         limit 1) end, l.restored_through, 0) as restored_through
     from mark m cross join stranger s
   ), seen as materialized (
-    select e.sequence_number, e.event_type from wh_event_store e
+    select e.sequence_number, e.event_type from wh_events e
     where e.sequence_number > coalesce(l.high, 0) and e.transaction_id is distinct from v_own
     union all
     select e.sequence_number, e.event_type from wh_event_store e

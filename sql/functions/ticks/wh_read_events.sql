@@ -5,7 +5,7 @@
 -- It looks at no more than 2 000 ticks and about 20 000 events. Ticks without one of the types are passed by.
 -- A position within ticks that were merged since is right: their numbers lie above one another.
 -- Locks: none
--- Reads by: ticks by primary key; events by wh_event_store_sequence.
+-- Reads by: ticks by primary key; events by wh_event_store_sequence and wh_event_archive_sequence.
 -- Raises: WB001
 -- Called by: event-functions.ts, wh_next_held, wh_next_logged
 create or replace function wh_read_events(p_after_tick bigint, p_after_number bigint, p_types text[] default null, p_limit int default 1000)
@@ -45,7 +45,7 @@ begin
       select x.* from unnest(case when t.is_begun then t.covers * int8multirange(int8range(p_after_number, null, '()')) else t.covers end) r
       cross join lateral (
         select s.sequence_number, s.event_id, s.stream_id, s.version, s.event_type, s.aggregate_type, s.event_data, s.metadata, s.scope, s.created_at
-        from wh_event_store s
+        from wh_events s
         where s.sequence_number >= lower(r) and s.sequence_number < upper(r) and (p_types is null or s.event_type = any(p_types))
         order by s.sequence_number
         limit p_limit

@@ -5,7 +5,8 @@
 -- Locks: the advisory lock (WatchLock, schema), shared, tried without waiting.
 -- Reads by: no table
 -- Raises: none
--- Called by: deregister_instance, process_work_batch, wh_admit_{lane}, wh_insert_events, wh_settle_{lane}
+-- Called by: deregister_instance, process_work_batch, wh_admit_{lane}, wh_fold_again, wh_insert_events,
+--   wh_settle_{lane}
 create or replace function wh_notify_watch()
 returns void
 language plpgsql

@@ -4,6 +4,7 @@
 import { outageFacts } from '../../describe-error.js';
 import type { Logger } from '../../logger.js';
 import type { WorkItem } from '../../message.js';
+import { sealedWith } from '../../messages/index.js';
 import type { Receptor } from '../../receptors/index.js';
 import type { ItemOutcome, StartedItem } from '../streams/processor-options.js';
 import type { FailedRuns } from './failed-runs.js';
@@ -37,6 +38,8 @@ export class GroupRunner<Tx> {
     const { sharing, registry, failedRuns } = this.#options;
     return (
       nextStage(item.status).runs === 'receptors' &&
+      // To open sealed fields takes a connection, and who is in a shared transaction has one already.
+      sealedWith(item.metadata) === undefined &&
       sharing.allows(item, registry.receptorsFor(item.destination)) &&
       !failedRuns.isSuspect(item.messageId)
     );

@@ -63,7 +63,7 @@ export class LocalInvoker<Tx> {
     outbox: OutboxWriter,
   ): Promise<unknown> {
     const sent = new CollectedMessages();
-    const dispatcher = continuing(this.origin, envelope, sent);
+    const dispatcher = continuing({ ...this.origin, tx: tx as object | undefined }, envelope, sent);
     const { events } = this.#options;
     const returned = await runHandler(receptor, { envelope, tx, attempt: 1, signal, dispatcher, events });
     if (sent.messages.length > 0) await outbox.store(sent.messages, tx);

@@ -61,10 +61,15 @@ export class TaskRunner<Tx> {
     const { item, receptor, isOneOfSeveral } = unread;
     let task: Task<Tx>;
     try {
-      task = { ...unread, envelope: await readFor(item, receptor, isOneOfSeveral) };
+      const opened = await this.#options.events.opened(item);
+      task = { ...unread, envelope: await readFor(opened, receptor, isOneOfSeveral) };
     } catch (error) {
       // A retry cannot make a payload match its schema.
-      return failed(receptor, error, error instanceof WhizbangError && error.code === 'INVALID_MESSAGE');
+      if (error instanceof WhizbangError && error.code === 'INVALID_MESSAGE') {
+        return failed(receptor, error, true);
+      }
+      // Perhaps the keys of its sealed fields could not be fetched.
+      return this.#options.failedRuns.outcomeOf(error, unread, { hasBegun: false, isSettled: false });
     }
     return receptor.transactional ? this.#runInTransaction(task) : this.#runWithout(task);
   }
@@ -121,7 +126,7 @@ export class TaskRunner<Tx> {
   ): Promise<readonly NewOutboxMessage[]> {
     const { origin, sharing, events, inline } = this.#options;
     const sent = new CollectedMessages();
-    const dispatcher = continuing(origin, envelope, sent);
+    const dispatcher = continuing({ ...origin, tx: tx as object | undefined }, envelope, sent);
     const begunAt = performance.now();
     try {
       await runHandler(receptor, { envelope, tx, attempt, signal, dispatcher, events });

@@ -22,7 +22,7 @@ export interface Task<Tx> {
 
 /** Reads the message. Each of several receptors gets its own payload, so that its changes reach no other. */
 export function readFor<Tx>(
-  item: WorkItem,
+  item: WorkItem & { readonly erased?: readonly string[] | undefined },
   { definition }: Receptor<Tx>,
   isOneOfSeveral: boolean,
 ): Promise<Envelope> {
