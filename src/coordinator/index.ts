@@ -36,6 +36,13 @@ export {
   wakeUp,
 } from './functions.js';
 export { outboxInsert, transactionalInsert } from './insert-statement.js';
-export { archiveStream, deleteStream, forgetSubject, openKeys, readKeys } from './keeping-functions.js';
+export {
+  archiveStream,
+  deleteStream,
+  forgetSubject,
+  idleStreams,
+  openKeys,
+  readKeys,
+} from './keeping-functions.js';
 export { type Instance, noRoom, type WorkBatchRequest } from './request.js';
 export { type CoordinatorOptions, WorkCoordinator } from './work-coordinator.js';

@@ -5,6 +5,7 @@
 export type { AllOptions, LoggedEvent } from './event-log.js';
 export { EventStore, type InTransaction, type StreamOptions } from './event-store.js';
 export { type Forgotten, forget } from './forget-subject.js';
+export { Retention, type RetentionRule, retentionRules } from './retention.js';
 export { StoreAccess } from './store-access.js';
 export type { ArchivedStream } from './stored-streams.js';
 export { SubjectKeys } from './subject-keys.js';
