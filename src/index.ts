@@ -34,6 +34,7 @@ export type {
   Forgotten,
   InTransaction,
   LoggedEvent,
+  RetentionRule,
   StreamOptions,
 } from './events/index.js';
 export type {

@@ -105,6 +105,11 @@ export const deciderOptions = {
   foldVersion: { default: 1, min: 1, max: 1_000_000, unit: 'versions' },
 } as const satisfies OptionTable;
 
+/** Options of a rule of `retention`. */
+export const retentionOptions = {
+  days: { min: 0.001, max: 36_500, unit: 'days', fractions: true },
+} as const satisfies OptionTable;
+
 /** Options of events.stream. */
 export const streamOptions = {
   after: { min: 0, max: Number.MAX_SAFE_INTEGER, unit: 'versions' },

@@ -78,6 +78,7 @@ export class Whizbang<Tx = Queryable> extends Dispatcher implements AsyncDisposa
       await this.stop({ seconds: 0 });
       throw failure;
     }
+    this.#parts.retention.start();
     this.#log('Started');
     return this;
   }
@@ -195,6 +196,7 @@ export class Whizbang<Tx = Queryable> extends Dispatcher implements AsyncDisposa
       deadline,
     );
     events.ready(false);
+    const retentionEnded = this.#parts.retention.stop();
     const left = Math.max(deadline - performance.now(), 0);
     if (this.#workers !== undefined) await this.#workers.stop(left / 1000);
     else
@@ -203,6 +205,7 @@ export class Whizbang<Tx = Queryable> extends Dispatcher implements AsyncDisposa
         performance.now() + Math.max(left, finalFlushMs),
       );
     invoker.stop();
+    await beforeDeadline(retentionEnded, performance.now() + finalFlushMs);
     await database.close();
     this.#log('Stopped');
   }

@@ -96,6 +96,10 @@ const known: Record<string, () => Promise<string[]> | string[]> = {
       .next()
       .then(() => [], namesIn),
   decider: () => namesIn(refusalOf(() => decider('D', { initial: 0, ...colour }))),
+  retention: () => {
+    const retention = { events: [colour as never] };
+    return namesIn(refusalOf(() => createWhizbang({ service: 'test', pool, retention })));
+  },
   createStrategy: () => [
     ...namesIn(refusalOf(() => createStrategy('interval', { coordinator, ...colour }))),
     'coordinator',
@@ -115,6 +119,7 @@ const headings: Record<string, string> = {
   'send, publish, invoke': 'sendOptions',
   'events.stream': 'streamOptions',
   decider: 'deciderOptions',
+  retention: 'retentionOptions',
   createStrategy: 'strategyOptions',
   OrderedStreamProcessor: 'orderedStreamProcessorOptions',
   WorkCoordinator: 'coordinatorOptions',

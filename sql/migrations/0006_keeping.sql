@@ -31,3 +31,5 @@ create unique index wh_event_archive_sequence on wh_event_archive (sequence_numb
 
 -- The events up to this version were deleted. The row stays, so that versions never begin anew.
 alter table wh_event_streams add column deleted_through bigint not null default 0;
+
+create index wh_event_streams_deleted on wh_event_streams (stream_id) where deleted_through > 0;

@@ -36,7 +36,14 @@ export {
   wakeUp,
 } from './functions.js';
 export { encodeNewMessages, outboxInsert, transactionalInsert } from './insert-statement.js';
-export { archiveStream, deleteStream, forgetSubject, openKeys, readKeys } from './keeping-functions.js';
+export {
+  archiveStream,
+  deleteStream,
+  forgetSubject,
+  idleStreams,
+  openKeys,
+  readKeys,
+} from './keeping-functions.js';
 export {
   type BatchRow,
   type BookmarkKey,

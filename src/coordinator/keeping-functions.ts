@@ -73,28 +73,61 @@ export async function forgetSubject(
 
 /** What became of a stream that was to be archived or deleted; anything but `archived` and `deleted`: nothing was done. */
 interface StreamOutcome {
-  readonly outcome: 'archived' | 'deleted' | 'unknown' | 'unsealed' | 'behind' | 'waiting';
+  readonly outcome: 'archived' | 'deleted' | 'unknown' | 'changed' | 'unsealed' | 'behind' | 'waiting';
   readonly version?: number;
   readonly events?: number;
   readonly lane?: 'outbox' | 'inbox';
 }
 
-/** Moves the events of a stream to the archive. */
+/** Moves the events of a stream to the archive; with `atVersion`, only if it is at that version. */
 export async function archiveStream(
   db: Queryable,
   schema: string,
   streamId: StreamId,
+  atVersion?: number,
 ): Promise<StreamOutcome> {
-  const text = `select ${schema}.wh_archive_stream($1::uuid)::text as outcome`;
-  return JSON.parse((await oneRow<{ outcome: string }>(db, text, [streamId])).outcome) as StreamOutcome;
+  const text = `select ${schema}.wh_archive_stream($1::uuid, $2::text::bigint)::text as outcome`;
+  const values = [streamId, atVersion === undefined ? null : String(atVersion)];
+  return JSON.parse((await oneRow<{ outcome: string }>(db, text, values)).outcome) as StreamOutcome;
 }
 
-/** Deletes the events of a stream. */
+/** Deletes the events of a stream; with `atVersion`, only if it is at that version. */
 export async function deleteStream(
   db: Queryable,
   schema: string,
   streamId: StreamId,
+  atVersion?: number,
 ): Promise<StreamOutcome> {
-  const text = `select ${schema}.wh_delete_stream($1::uuid)::text as outcome`;
-  return JSON.parse((await oneRow<{ outcome: string }>(db, text, [streamId])).outcome) as StreamOutcome;
+  const text = `select ${schema}.wh_delete_stream($1::uuid, $2::text::bigint)::text as outcome`;
+  const values = [streamId, atVersion === undefined ? null : String(atVersion)];
+  return JSON.parse((await oneRow<{ outcome: string }>(db, text, values)).outcome) as StreamOutcome;
+}
+
+/** Streams that are to be archived or deleted: those whose last event is old enough and of this kind. */
+interface IdleQuestion {
+  /** Looks behind this number. */
+  readonly after: number;
+  readonly days: number;
+  readonly aggregate: string | undefined;
+  readonly types: readonly string[] | undefined;
+  readonly archived: boolean;
+}
+
+/** Finds streams that a rule of retention is about, among the next 500 events. `after`: where to go on; null: at the end. */
+export async function idleStreams(
+  db: Queryable,
+  schema: string,
+  { after, days, aggregate, types, archived }: IdleQuestion,
+): Promise<{
+  readonly streams: readonly { readonly stream_id: StreamId; readonly version: number }[];
+  readonly after: number | null;
+}> {
+  const text = `
+    select ${schema}.wh_idle_streams(
+      $1::text::bigint, $2::text::double precision, $3::text,
+      case when $4::text is not null then array(select jsonb_array_elements_text($4::text::jsonb)) end,
+      $5::text::boolean)::text as idle`;
+  const given = types === undefined ? null : JSON.stringify(types);
+  const values = [String(after), String(days), aggregate ?? null, given, String(archived)];
+  return JSON.parse((await oneRow<{ idle: string }>(db, text, values)).idle);
 }

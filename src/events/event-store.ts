@@ -1,7 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { appendEvents, loadStream, lockStream, readStream } from '../coordinator/index.js';
-import type { Queryable } from '../database/index.js';
-import { type AppendOptions, prepareEvents, resolveSendOptions, type Sender } from '../dispatch/index.js';
+import { type AppendOptions, prepareEvents, resolveSendOptions } from '../dispatch/index.js';
 import { WhizbangError } from '../errors.js';
 import {
   type AppendReceipt,
@@ -15,51 +14,22 @@ import {
   StoredEvent,
   type StreamVersion,
 } from '../fold/index.js';
-import type { Logger } from '../logger.js';
 import type { NewOutboxMessage, StreamId } from '../message.js';
 import { type Envelope, type MessageToSend, streamIdOf } from '../messages/index.js';
-import { invalidOption, resolveOptions, streamOptions } from '../options.js';
+import { resolveOptions, streamOptions } from '../options.js';
 import { decided } from './decided.js';
 import { type AllOptions, EventLog, type LoggedEvent } from './event-log.js';
+import {
+  type EventStoreOptions,
+  type InTransaction,
+  receiptOf,
+  refuseNoTransaction,
+  type StreamOptions,
+} from './event-store-options.js';
 import { Snapshots } from './snapshots.js';
-import type { StoreAccess } from './store-access.js';
 import { type ArchivedStream, archive, remove } from './stored-streams.js';
 import type { SubjectKeys } from './subject-keys.js';
 import { TickAudit } from './tick-audit.js';
-
-/** Options of `events.stream`. */
-export interface StreamOptions {
-  /** Reads the events after this version; backwards, those before it. */
-  readonly after?: number | undefined;
-  /** The most events to read. Default: all. */
-  readonly limit?: number | undefined;
-  /** Reads the last event first. Default: false. */
-  readonly backwards?: boolean | undefined;
-  /** Reads in this transaction. */
-  readonly tx?: object;
-}
-
-/** Options of `events.load` and `events.decide`. */
-export interface InTransaction {
-  /** Your own transaction. A decision then locks the stream first, and is appended if and only if it commits. */
-  readonly tx?: object;
-}
-
-interface EventStoreOptions {
-  readonly access: StoreAccess;
-  readonly keys: SubjectKeys;
-  readonly sender: Sender;
-  readonly logger: Logger;
-  /** Models that are stored with the events that change them. */
-  readonly inline?: InlineModels | undefined;
-  readonly audit?: TickAudit | undefined;
-}
-
-/** Inline perspectives, as the event store sees them. */
-interface InlineModels {
-  concerns(events: readonly NewOutboxMessage[]): boolean;
-  bring(events: readonly NewOutboxMessage[], db: Queryable): Promise<void>;
-}
 
 const pageSize = 500;
 /** Tries of a decision when others append to the stream meanwhile. In each round of conflicts one of them wins. */
@@ -247,20 +217,6 @@ export class EventStore {
     }
     return { ...folded, keptVersion: kept.version, keyIds };
   }
-}
-
-function receiptOf(receipts: readonly Receipt[]): AppendReceipt {
-  const last = receipts.at(-1);
-  if (last === undefined)
-    throw invalidOption('append', 'events', 'there are no events', 'Give at least one.');
-  return { ...last, receipts };
-}
-
-/** A caller that writes `tx` wants the transaction: outside of it, another state is read, and a decision stays after a rollback. */
-function refuseNoTransaction(owner: string, options: InTransaction): void {
-  if (!('tx' in options) || (options.tx !== undefined && options.tx !== null)) return;
-  const hint = 'Pass the transaction, or leave tx out. Nothing was done.';
-  throw invalidOption(owner, 'tx', `tx is ${String(options.tx)}`, hint);
 }
 
 function isConflictIn(streamId: StreamId, error: unknown): boolean {

@@ -3,8 +3,10 @@
 // Called by users, through the composition root, and by receptors, through their context. It never sends anything.
 
 export type { AllOptions, LoggedEvent } from './event-log.js';
-export { EventStore, type InTransaction, type StreamOptions } from './event-store.js';
+export { EventStore } from './event-store.js';
+export type { InTransaction, StreamOptions } from './event-store-options.js';
 export { type Forgotten, forget } from './forget-subject.js';
+export { Retention, type RetentionRule, retentionRules } from './retention.js';
 export { StoreAccess } from './store-access.js';
 export type { ArchivedStream } from './stored-streams.js';
 export { SubjectKeys } from './subject-keys.js';

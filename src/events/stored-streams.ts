@@ -18,14 +18,21 @@ export interface ArchivedStream extends StreamVersion {
 const mostTries = 20;
 
 /** Moves the events of a stream to the archive. */
-export async function archive(access: StoreAccess, streamId: StreamId): Promise<ArchivedStream> {
+export async function archive(
+  access: StoreAccess,
+  streamId: StreamId,
+  atVersion?: number,
+): Promise<ArchivedStream> {
   for (let tries = 1; ; tries++) {
-    const answer = await access.ask(undefined, (db, schema) => archiveStream(db, schema, streamId));
+    const answer = await access.ask(undefined, (db, schema) =>
+      archiveStream(db, schema, streamId, atVersion),
+    );
     const { outcome, version = 0, events = 0 } = answer;
     if (outcome === 'archived') return { streamId, version, events };
     if (outcome === 'unknown') throw unknownStream('archived', streamId);
     if (outcome === 'behind')
       throw notReady('archived', streamId, 'a perspective has not applied all of its events');
+    if (outcome === 'changed') throw notReady('archived', streamId, 'an event was appended to it');
     if (tries === mostTries) throw notReady('archived', streamId, 'an event of it is in no tick yet');
     await access.ask(undefined, (db, schema) => tick(db, schema));
     if (tries > 1) await pause(Math.min(2 ** tries, 50));
@@ -33,11 +40,16 @@ export async function archive(access: StoreAccess, streamId: StreamId): Promise<
 }
 
 /** Deletes the events of a stream. */
-export async function remove(access: StoreAccess, streamId: StreamId): Promise<StreamVersion> {
-  const answer = await access.ask(undefined, (db, schema) => deleteStream(db, schema, streamId));
+export async function remove(
+  access: StoreAccess,
+  streamId: StreamId,
+  atVersion?: number,
+): Promise<StreamVersion> {
+  const answer = await access.ask(undefined, (db, schema) => deleteStream(db, schema, streamId, atVersion));
   const { outcome, version = 0, lane } = answer;
   if (outcome === 'deleted') return { streamId, version };
   if (outcome === 'unknown') throw unknownStream('deleted', streamId);
+  if (outcome === 'changed') throw notReady('deleted', streamId, 'an event was appended to it');
   throw notReady('deleted', streamId, `an event of it waits in the ${lane} to be appended`);
 }
 

@@ -6,7 +6,14 @@ import { type WorkBatchRequest, WorkCoordinator } from '../coordinator/index.js'
 import { type Database, openDatabase, quoteSchema } from '../database/index.js';
 import { InstanceOutbox, type Origin, type OutboxWriter, TransactionOutbox } from '../dispatch/index.js';
 import { WhizbangError } from '../errors.js';
-import { EventStore, StoreAccess, SubjectKeys, TickAudit } from '../events/index.js';
+import {
+  EventStore,
+  Retention,
+  retentionRules,
+  StoreAccess,
+  SubjectKeys,
+  TickAudit,
+} from '../events/index.js';
 import { consoleLogger, type Logger } from '../logger.js';
 import { WorkBatchFlags } from '../message.js';
 import { type ResolvedOptions, resolveOptions, whizbangOptions } from '../options.js';
@@ -50,6 +57,7 @@ export interface Parts<Tx> {
   readonly outbox: OutboxWriter;
   readonly eventStore: EventStore;
   readonly access: StoreAccess;
+  readonly retention: Retention;
   /** The sender of the messages. */
   readonly origin: Origin;
   readonly invoker: LocalInvoker<Tx>;
@@ -66,6 +74,7 @@ export function assemble<Tx>(options: WhizbangOptions<Tx>): Parts<Tx> {
   refuseWrongParts(options);
   const settings = resolveOptions('createWhizbang', whizbangOptions, { ...options }, otherOptions);
   refuseShortLease(settings);
+  const rules = retentionRules(options.retention);
   const { service, schema = 'public', logger = consoleLogger, receptors = [] } = options;
   const registry = new ReceptorRegistry<Tx>(receptors);
   const policies = new RetryPolicies<Tx>('createWhizbang', receptors, options.retry ?? {});
@@ -134,6 +143,7 @@ export function assemble<Tx>(options: WhizbangOptions<Tx>): Parts<Tx> {
     outbox,
     eventStore,
     access,
+    retention: new Retention(access, rules, logger),
     origin: invoker.origin,
     invoker,
     registry,

@@ -1,4 +1,5 @@
 import type { DatabaseOptions, Queryable } from '../database/index.js';
+import type { RetentionRule } from '../events/index.js';
 import type { Logger } from '../logger.js';
 import type { WhizbangNumbers } from '../options.js';
 import type { AnyPerspective } from '../perspectives/index.js';
@@ -33,6 +34,8 @@ export type WhizbangOptions<Tx = Queryable> = WhizbangNumbers &
     readonly listen?: boolean | string | undefined;
     /** The retry policy for receptors that have none of their own, and for sending to the transport. */
     readonly retry?: Partial<RetryPolicy> | undefined;
+    /** Rules by which old streams of the event store are archived or deleted. Default: all are kept. */
+    readonly retention?: { readonly events: readonly RetentionRule[] } | undefined;
     /** The logger. Default: warnings and errors go to the console. */
     readonly logger?: Logger | undefined;
     /**
@@ -56,6 +59,7 @@ export const otherOptions = [
   'strategy',
   'listen',
   'retry',
+  'retention',
   'logger',
   'traceContext',
   'instanceId',

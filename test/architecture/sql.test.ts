@@ -47,7 +47,7 @@ const folderMayCall: Readonly<Record<string, readonly string[]>> = {
   admission: ['events', 'request', 'wake'],
   call: ['admission', 'request', 'streams'],
   events: ['request', 'wake'],
-  keeping: ['events'],
+  keeping: ['events', 'wake'],
   perspectives: ['request', 'route', 'streams', 'ticks'],
   report: ['call', 'request'],
   request: [],

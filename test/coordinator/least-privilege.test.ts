@@ -143,6 +143,7 @@ describe('A role with the documented grants', () => {
       'wh_delete_stream',
       'wh_fall_asleep',
       'wh_forget',
+      'wh_idle_streams',
       'wh_join_service',
       'wh_listens',
       'wh_load_stream',

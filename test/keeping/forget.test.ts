@@ -36,6 +36,7 @@ describe.concurrent('forget', () => {
       subject: 'ada',
       wasKnown: true,
       streams: [streamIdOf('ada')],
+      rebuild: [],
     });
     for (const reader of [shop, other]) {
       expect(await payloadsOf(reader)).toEqual([erased]);
@@ -67,7 +68,12 @@ describe.concurrent('forget', () => {
   it('an unknown subject is nothing to forget', async () => {
     await using db = await createTestDatabase();
     await using shop = service(db);
-    expect(await shop.forget('nobody')).toEqual({ subject: 'nobody', wasKnown: false, streams: [] });
+    expect(await shop.forget('nobody')).toEqual({
+      subject: 'nobody',
+      wasKnown: false,
+      streams: [],
+      rebuild: [],
+    });
     await expect(async () => shop.forget('')).rejects.toMatchObject({ code: 'INVALID_OPTION' });
   });
 

@@ -1,13 +1,13 @@
 -- Moves the events of a stream to wh_event_archive. They are read as before, and the next event continues the version.
 -- Returns {outcome, version, events}: the version up to which the stream is archived, and how many events of it are in
--- the archive. outcome: archived; unknown, if there is no such stream; unsealed, if an event of it is in no tick yet;
--- behind, if a perspective has not passed all of them. Then nothing is done.
+-- the archive. outcome: archived; unknown, if there is no such stream; changed, if it is not at p_at_version; unsealed,
+-- if an event of it is in no tick yet; behind, if a perspective has not passed all of them. Then nothing is done.
 -- An event that is moved is in a tick, or there are no ticks: the first ones are made of the archive too.
 -- Locks: the row of wh_event_streams, waiting up to five seconds: nobody appends to the stream meanwhile; its events.
 -- Reads by: primary key, the unique indexes on (stream_id, version); all ticks.
 -- Raises: lock_not_available
 -- Called by: keeping-functions.ts
-create or replace function wh_archive_stream(p_stream_id uuid)
+create or replace function wh_archive_stream(p_stream_id uuid, p_at_version bigint default null)
 returns jsonb
 language plpgsql security definer
 set search_path from current
@@ -20,6 +20,8 @@ begin
   select e.version into v_version from wh_event_streams e where e.stream_id = p_stream_id for update;
   if not found then
     return jsonb_build_object('outcome', 'unknown');
+  elsif v_version <> p_at_version then
+    return jsonb_build_object('outcome', 'changed');
   end if;
   select range_agg(int8range(s.sequence_number, s.sequence_number, '[]')) into v_numbers from wh_event_store s where s.stream_id = p_stream_id;
   if v_numbers is not null then

@@ -17,7 +17,9 @@ begin
   with birth as materialized (
     select e.stream_id, e.sequence_number
     from wh_events e
-    where e.sequence_number > b.swept and e.sequence_number <= p.started_high and e.version = 1
+    where e.sequence_number > b.swept and e.sequence_number <= p.started_high
+      and (e.version = 1 or exists (
+        select from wh_event_streams d where d.stream_id = e.stream_id and d.deleted_through > 0 and e.version = d.deleted_through + 1))
       and e.transaction_id < p.started_next_xid and e.transaction_id <> all(p.started_open)
       and wh_partition(e.stream_id, 10000) between b.from_partition and b.to_partition
     order by e.sequence_number
