@@ -40,7 +40,7 @@ export const constants = {
   TickSize: 1000,
 };
 
-/** In the fragments, `m` is the message, `s` its stream row, `c` the call. */
+/** In the fragments, `m` is the message, `s` its stream row, `k` the key of a stream, `c` the call. */
 const fragments = {
   /**
    * No unfinished message of the stream is below: none is below its head, except those that are not admitted
@@ -48,6 +48,14 @@ const fragments = {
    */
   from_first_unfinished:
     'm.sequence_order >= least(s.head, (select wh_first_unadmitted_{lane}(c.{lane}_floor))) and m.processed_at is null',
+  /**
+   * The row of the stream `k`. Of its versions the newest is met first, however many an old snapshot keeps; see
+   * docs/internals/mechanism.md#plans-that-hold.
+   */
+  newest_version: `(
+      select s.* from wh_active_streams s
+      where (s.stream_id, s.lane) between (k.stream_id, '{lane}') and (k.stream_id, '{lane}')
+      order by s.stream_id desc, s.lane desc limit 1)`,
   /** It is an event, and the event store does not have it yet. */
   is_unappended: 'm.is_event and m.stream_id is not null and m.status & {EventStored} = 0',
   /**

@@ -49,9 +49,10 @@ begin
     from (
       select m.message_id, m.stream_key, m.sequence_order, {is_unappended} as appends,
              '{lane}' = 'outbox' or m.{target} <> all(c.inbox_handlers) is not true as is_handled,
-             -- A subquery is probed per row, whatever the statistics say. "is true" leaves only the primary key.
-             -- See docs/internals/mechanism.md#plans-that-hold
-             (select s from wh_active_streams s where s.stream_id = m.stream_key and (s.lane = '{lane}') is true) as s
+             -- Newest version first; see docs/internals/mechanism.md#plans-that-hold
+             (select s from wh_active_streams s
+              where (s.stream_id, s.lane) between (m.stream_key, '{lane}') and (m.stream_key, '{lane}')
+              order by s.stream_id desc, s.lane desc limit 1) as s
       from wh_{lane} m
       where m.partition_number is null and m.processed_at is null and m.sequence_order >= v_from
       order by m.sequence_order

@@ -14,9 +14,10 @@ begin
     select u.sequence_order
     from (
       select m.sequence_order, {is_unappended} as appends,
-        -- A subquery is probed per row, whatever the statistics say. "is true" leaves only the primary key.
-        -- See docs/internals/mechanism.md#plans-that-hold
-        (select s.head from wh_active_streams s where s.stream_id = m.stream_key and (s.lane = '{lane}') is true) as head
+        -- Newest version first; see docs/internals/mechanism.md#plans-that-hold
+        (select s.head from wh_active_streams s
+         where (s.stream_id, s.lane) between (m.stream_key, '{lane}') and (m.stream_key, '{lane}')
+         order by s.stream_id desc, s.lane desc limit 1) as head
       from wh_{lane} m
       where m.partition_number is null and m.processed_at is null and m.sequence_order >= p_from and m.sequence_order < p_below
       order by m.sequence_order

@@ -15,14 +15,15 @@ begin
     return p_arrivals;
   end if;
   return array(
-    select u.a
-    from (
-      -- Not joined: whatever the statistics say, each is looked up; see docs/internals/mechanism.md#plans-that-hold
-      select a::wh_arrival as a, (select s from wh_active_streams s where s.stream_id = a.stream_key and (s.lane = p_lane) is true) as s
-      from unnest(p_arrivals) a
-    ) u
-    where (u.s).stream_id is null or (u.a).appends or (u.a).sequence_order < (u.s).head
-    order by (u.a).sequence_order
+    select a::wh_arrival
+    from unnest(p_arrivals) a
+    where a.appends or (a.sequence_order >= (
+      -- Newest version first; see docs/internals/mechanism.md#plans-that-hold
+      select s.head from wh_active_streams s
+      where (s.stream_id, s.lane) between (a.stream_key, p_lane) and (a.stream_key, p_lane)
+      order by s.stream_id desc, s.lane desc
+      limit 1)) is not true
+    order by a.sequence_order
   );
 end
 $$;

@@ -53,8 +53,7 @@ begin
       row_number() over (partition by k.stream_id order by m.sequence_order) as place,
       bool_or(m.until is not null or m.handler is not null) over (partition by k.stream_id order by m.sequence_order) as waits
     from unnest(v_streams) with ordinality as k(stream_id, turn)
-    -- "is true" keeps the planner from reading a whole lane by another index than the primary key.
-    join wh_active_streams s on s.stream_id = k.stream_id and (s.lane = '{lane}') is true
+    cross join lateral {newest_version} s
     -- A lateral join with a limit stays one probe per row; an exists may become a join over the whole table.
     left join lateral (
       select m.message_id, m.sequence_order,

@@ -36,13 +36,14 @@ begin
       s.instance_id = c.instance_id and s.lease_expiry > c.now as is_held,
       coalesce(s.stream_id = any(c.{lane}_cooling), false) or coalesce(f.scheduled_for > c.now, false) as waits,
       case when f.instance_id = c.instance_id and f.lease_expiry > c.now then f.lease_expiry
-           else (
+           when f.sequence_order is not null then (
              select max(h.lease_expiry)
              from wh_{lane} h
              where h.stream_key = s.stream_id and h.sequence_order between f.sequence_order and s.held_through
                and h.processed_at is null and h.instance_id is not null)
       end as held_until
-    from wh_active_streams s
+    from unnest(p_stream_ids) as k(stream_id)
+    cross join lateral {newest_version} s
     -- A lateral join with a limit stays one probe per row; an exists may become a join over the whole table.
     left join lateral (
       select m.sequence_order, m.scheduled_for, m.instance_id, m.lease_expiry
@@ -51,7 +52,6 @@ begin
       order by m.sequence_order
       limit 1
     ) f on true
-    where s.stream_id = any(p_stream_ids) and s.lane = '{lane}'
   ), settled as materialized (
     select l.*, case
         when l.head is null then 'empty'
