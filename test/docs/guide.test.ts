@@ -13,6 +13,7 @@ const pages = [
   'running-a-service',
   'retries-and-dead-letters',
   'event-store',
+  'perspectives',
 ];
 const textOf = (name: string) => pageText(`docs/guide/${name}.md`);
 /** What a page shows after this mark are programs of their own. */
