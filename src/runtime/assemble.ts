@@ -10,7 +10,13 @@ import { EventStore, StoreAccess } from '../events/index.js';
 import { consoleLogger, type Logger } from '../logger.js';
 import { WorkBatchFlags } from '../message.js';
 import { type ResolvedOptions, resolveOptions, whizbangOptions } from '../options.js';
-import { PerspectiveRegistry } from '../perspectives/index.js';
+import {
+  ModelAccess,
+  type ModelsOf,
+  modelsIn,
+  PerspectiveOperations,
+  PerspectiveRegistry,
+} from '../perspectives/index.js';
 import { CallLine, createStrategy, type WorkCoordinatorStrategy } from '../strategies/index.js';
 import { postgresTransport, type Transport } from '../transports/index.js';
 import {
@@ -55,6 +61,8 @@ export interface Parts<Tx> {
   readonly registry: ReceptorRegistry<Tx>;
   readonly policies: RetryPolicies<Tx>;
   readonly perspectives: PerspectiveRegistry<Tx>;
+  readonly models: ModelsOf;
+  readonly operations: PerspectiveOperations;
   readonly transaction: RunWatched<Tx>;
 }
 
@@ -91,6 +99,7 @@ export function assemble<Tx>(options: WhizbangOptions<Tx>): Parts<Tx> {
     sender,
     logger,
   });
+  const access = new ModelAccess({ pool: database.pool, schema: quoteSchema(schema) });
   const invoker = new LocalInvoker<Tx>({
     registry,
     transaction,
@@ -120,6 +129,8 @@ export function assemble<Tx>(options: WhizbangOptions<Tx>): Parts<Tx> {
     registry,
     policies,
     perspectives,
+    models: modelsIn(access),
+    operations: new PerspectiveOperations({ access, who: service }),
     transaction,
   };
 }
