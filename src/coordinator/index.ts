@@ -37,6 +37,21 @@ export {
 } from './functions.js';
 export { encodeNewMessages, outboxInsert, transactionalInsert } from './insert-statement.js';
 export {
+  type EventProgress,
+  eventProgress,
+  type FoundRow,
+  findModels,
+  type HeldRow,
+  type HoldRow,
+  type LoadedModel,
+  loadModel,
+  perspectiveHeld,
+  perspectiveStatus,
+  retryHeld,
+  type StatusRow,
+  skipHeld,
+} from './model-functions.js';
+export {
   type BatchRow,
   type BookmarkKey,
   type DueRow,

@@ -10,7 +10,14 @@ import { EventStore, StoreAccess } from '../events/index.js';
 import { consoleLogger, type Logger } from '../logger.js';
 import { WorkBatchFlags } from '../message.js';
 import { type ResolvedOptions, resolveOptions, whizbangOptions } from '../options.js';
-import { InlinePerspectives, PerspectiveRegistry } from '../perspectives/index.js';
+import {
+  InlinePerspectives,
+  ModelAccess,
+  type ModelsOf,
+  modelsIn,
+  PerspectiveOperations,
+  PerspectiveRegistry,
+} from '../perspectives/index.js';
 import { CallLine, createStrategy, type WorkCoordinatorStrategy } from '../strategies/index.js';
 import { postgresTransport, type Transport } from '../transports/index.js';
 import {
@@ -56,6 +63,8 @@ export interface Parts<Tx> {
   readonly policies: RetryPolicies<Tx>;
   readonly perspectives: PerspectiveRegistry<Tx>;
   readonly inline: InlinePerspectives;
+  readonly models: ModelsOf;
+  readonly operations: PerspectiveOperations;
   readonly transaction: RunWatched<Tx>;
 }
 
@@ -99,6 +108,7 @@ export function assemble<Tx>(options: WhizbangOptions<Tx>): Parts<Tx> {
     logger,
     inline,
   });
+  const access = new ModelAccess({ pool: database.pool, schema: quoteSchema(schema) });
   const invoker = new LocalInvoker<Tx>({
     registry,
     transaction,
@@ -129,6 +139,8 @@ export function assemble<Tx>(options: WhizbangOptions<Tx>): Parts<Tx> {
     policies,
     perspectives,
     inline,
+    models: modelsIn(access),
+    operations: new PerspectiveOperations({ access, who: service }),
     transaction,
   };
 }
