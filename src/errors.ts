@@ -137,6 +137,18 @@ export const errorCodes = {
     hint: 'Correct the function: it returns the next state and leaves its inputs unchanged, which are frozen.',
     retryable: false,
   },
+  PERSPECTIVE_BUILDING: {
+    hint: 'Wait until it is built: perspectives.status() says how far it is. With { stale: true } you get what is there.',
+    retryable: true,
+  },
+  PERSPECTIVE_HELD: {
+    hint: 'Correct the function and deploy it: what is held is then tried again. Or pass over the event with perspectives.skip.',
+    retryable: false,
+  },
+  PERSPECTIVE_TIMEOUT: {
+    hint: 'Read what holds it up in the message. The event is not lost: you may wait again.',
+    retryable: true,
+  },
   LEASE_LOST: {
     hint: 'Another instance has the message now, and nothing of this run was applied. Look for a blocked event loop or a stalled process.',
     retryable: false,

@@ -72,6 +72,20 @@ export type {
 } from './messages/index.js';
 export type { MigrateOptions, MigrationReport } from './migrate/index.js';
 export type {
+  FindOptions,
+  FoundModel,
+  GetOptions,
+  HeldStream,
+  Models,
+  ModelsOf,
+  PerspectiveOperations,
+  PerspectiveStatus,
+  SkipOptions,
+  Waiting,
+  WaitOptions,
+  Written,
+} from './perspectives/index.js';
+export type {
   ContextPublishOptions,
   ContextSendOptions,
   MakeReceptor,

@@ -5,6 +5,7 @@ import { type Queryable, quoteSchema } from './database/index.js';
 import { Dispatcher, MessageScope } from './dispatch/index.js';
 import { WhizbangError } from './errors.js';
 import { type EventStore, type Forgotten, forget } from './events/index.js';
+import type { ModelsOf, PerspectiveOperations } from './perspectives/index.js';
 import {
   assemble,
   flushAndDeregister,
@@ -44,6 +45,10 @@ export class Whizbang<Tx = Queryable> extends Dispatcher implements AsyncDisposa
   readonly coordinator: WorkCoordinator;
   /** The event store of the service. */
   readonly events: EventStore;
+  /** Returns the models of a perspective: `shop.model(orders).get(id)`. */
+  readonly model: ModelsOf;
+  /** The perspectives of the service, for who operates them. */
+  readonly perspectives: PerspectiveOperations;
   readonly #parts: Parts<Tx>;
   #workers: Workers<Tx> | undefined;
   #state: 'new' | 'started' | 'stopped' = 'new';
@@ -58,6 +63,8 @@ export class Whizbang<Tx = Queryable> extends Dispatcher implements AsyncDisposa
     this.service = options.service;
     this.coordinator = parts.coordinator;
     this.events = parts.eventStore;
+    this.model = parts.models;
+    this.perspectives = parts.operations;
     this.#parts = parts;
   }
 
@@ -142,45 +149,14 @@ export class Whizbang<Tx = Queryable> extends Dispatcher implements AsyncDisposa
       await connection.close();
       throw this.#stopped('start');
     }
-    const {
-      settings,
-      gate,
-      sending,
-      inTransaction,
-      eventStore,
-      origin,
-      registry,
-      policies,
-      perspectives,
-      inline,
-      audit,
-      keys,
-      transaction,
-      events,
-    } = this.#parts;
     const workersOptions = {
+      ...this.#parts,
       service: this.service,
-      settings,
-      coordinator,
       pool,
       schema: quoteSchema(schema),
       concurrency: database.concurrency,
       connectToListen: database.connectToListen,
-      gate,
       reports: createStrategy('scoped', { line, logger }),
-      sending,
-      inTransaction,
-      eventStore,
-      origin,
-      registry,
-      policies,
-      perspectives,
-      inline,
-      audit,
-      keys,
-      transaction,
-      events,
-      logger,
     };
     this.#workers = new Workers<Tx>(workersOptions, connection);
     await this.#workers.start();

@@ -18,7 +18,7 @@ export interface PerspectiveFacts {
   readonly indexes: readonly (readonly string[])[];
 }
 
-export interface RegisteredPerspective {
+interface RegisteredPerspective {
   /** The newest build of this code: `orders@2`, `orders@2.3`. */
   readonly name: string;
   readonly state: PerspectiveState;
@@ -172,7 +172,7 @@ export async function readModels(
 }
 
 /** An inline perspective, and the streams whose models are behind their events. */
-export interface InlineModels {
+interface InlineModels {
   readonly name: string;
   readonly code: string;
   readonly streams: readonly (ModelRow & { readonly events: readonly EventRow[] })[];

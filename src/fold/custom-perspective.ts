@@ -6,7 +6,7 @@ import { resolveCustom } from './perspective-options.js';
 import type { StoredEvent } from './stored-event.js';
 
 /** What a function of `perspectiveFor` gets besides the payload. */
-export interface PerspectiveContext<Tx, Payload = unknown> {
+interface PerspectiveContext<Tx, Payload = unknown> {
   /** The transaction in which the perspective moves past the event. What is written in it takes effect once. */
   readonly tx: Tx;
   readonly event: StoredEvent<Payload>;

@@ -2,7 +2,7 @@
 // In: events in the order of their versions. Out: a state, or models, or FOLD_FAILED.
 // Called by the event store, the perspectives and the testing kit. It never talks to the database.
 
-export { type CustomPerspective, type PerspectiveContext, perspectiveFor } from './custom-perspective.js';
+export { type CustomPerspective, perspectiveFor } from './custom-perspective.js';
 export { type Decider, type DeciderOptions, decider, type Fold, foldEvents } from './decider.js';
 export { deepFreeze } from './deep-freeze.js';
 export { foldModels } from './fold-models.js';

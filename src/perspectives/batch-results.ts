@@ -35,7 +35,7 @@ const mostAttempts = 10;
 const longestPauseSeconds = 600;
 
 /** After how many seconds a held stream is tried again; null: not by itself any more. */
-export function retrySecondsOf(attempts: number): number | null {
+function retrySecondsOf(attempts: number): number | null {
   return attempts + 1 >= mostAttempts ? null : Math.min(2 ** attempts, longestPauseSeconds);
 }
 

@@ -130,7 +130,7 @@ function upTo(batch: NextBatch, done: number): NextBatch {
 }
 
 /** Only the first of the held streams that are due. */
-export function firstHeld(batch: NextBatch): NextBatch {
+function firstHeld(batch: NextBatch): NextBatch {
   const first = batch.held?.[0];
   if (batch.mode !== 'held' || first === undefined) return batch;
   return {

@@ -3,7 +3,24 @@
 // Called by the composition root and the loop. What becomes of an event is decided in fold/, without a database.
 
 export { BatchRunner } from './batch-runner.js';
+export type { FindOptions } from './find-query.js';
 export { InlinePerspectives } from './inline.js';
+export { ModelAccess } from './model-access.js';
+export {
+  type FoundModel,
+  type GetOptions,
+  type Models,
+  type ModelsOf,
+  modelsIn,
+  type Waiting,
+} from './models.js';
+export {
+  type HeldStream,
+  PerspectiveOperations,
+  type PerspectiveStatus,
+  type SkipOptions,
+} from './operations.js';
 export { PerspectiveWorker } from './perspective-worker.js';
 export { registerAll } from './register.js';
 export { type AnyPerspective, PerspectiveRegistry } from './registry.js';
+export type { WaitOptions, Written } from './wait-for.js';

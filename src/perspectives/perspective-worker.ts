@@ -48,6 +48,8 @@ export class PerspectiveWorker<Tx> {
   }
 
   add(items: readonly WorkItem[]): void {
+    // Handed out by a call that was under way when it stopped: the instance deregisters, which releases them.
+    if (this.#isStopping) return;
     for (const { destination: name, partitionNumber: from } of items) {
       const running = this.#work({ instanceId: this.#options.instanceId, name, from })
         .catch((error: unknown) => this.#log(error, name))

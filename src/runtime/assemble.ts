@@ -17,7 +17,14 @@ import {
 import { consoleLogger, type Logger } from '../logger.js';
 import { WorkBatchFlags } from '../message.js';
 import { type ResolvedOptions, resolveOptions, whizbangOptions } from '../options.js';
-import { InlinePerspectives, PerspectiveRegistry } from '../perspectives/index.js';
+import {
+  InlinePerspectives,
+  ModelAccess,
+  type ModelsOf,
+  modelsIn,
+  PerspectiveOperations,
+  PerspectiveRegistry,
+} from '../perspectives/index.js';
 import { CallLine, createStrategy, type WorkCoordinatorStrategy } from '../strategies/index.js';
 import { postgresTransport, type Transport } from '../transports/index.js';
 import {
@@ -67,6 +74,8 @@ export interface Parts<Tx> {
   readonly inline: InlinePerspectives;
   readonly audit: TickAudit;
   readonly keys: SubjectKeys;
+  readonly models: ModelsOf;
+  readonly operations: PerspectiveOperations;
   readonly transaction: RunWatched<Tx>;
 }
 
@@ -118,6 +127,7 @@ export function assemble<Tx>(options: WhizbangOptions<Tx>): Parts<Tx> {
     logger,
     inline,
   });
+  const modelAccess = new ModelAccess({ pool: database.pool, schema: quoteSchema(schema), keys });
   const invoker = new LocalInvoker<Tx>({
     registry,
     transaction,
@@ -152,6 +162,8 @@ export function assemble<Tx>(options: WhizbangOptions<Tx>): Parts<Tx> {
     inline,
     audit,
     keys,
+    models: modelsIn(modelAccess),
+    operations: new PerspectiveOperations({ access: modelAccess, who: service }),
     transaction,
   };
 }

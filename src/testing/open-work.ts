@@ -1,6 +1,7 @@
-// The messages in a database that are not completed, and why.
-import { type ConnectionPool, quoteSchema, withPooledClient } from '../database/index.js';
+// The messages in a database that are not completed, and why; and the perspectives that have not caught up.
+import { type ConnectionPool, type Queryable, quoteSchema, withPooledClient } from '../database/index.js';
 import type { MessageId } from '../message.js';
+import { type OpenPerspective, openPerspectives } from './open-perspectives.js';
 
 export interface OpenMessage {
   readonly lane: 'outbox' | 'inbox';
@@ -18,12 +19,35 @@ export interface OpenMessage {
   readonly state: 'held' | 'waiting' | 'delayed' | 'failed';
 }
 
+export interface OpenWork {
+  readonly messages: readonly OpenMessage[];
+  readonly perspectives: readonly OpenPerspective[];
+}
+
 /**
- * Reads the open messages in one statement, so that a message that moves from one table to the other is seen
- * in one of them.
+ * Reads what is open, in one snapshot: a message that becomes an event of a perspective, or an event of which a
+ * perspective publishes something, is seen as one of the two. `codes` are the perspectives: `orders@1`.
  */
-export async function openMessages(pool: ConnectionPool, schema: string): Promise<readonly OpenMessage[]> {
+export async function openWork(
+  pool: ConnectionPool,
+  schema: string,
+  codes: readonly string[],
+): Promise<OpenWork> {
   const s = quoteSchema(schema);
+  return withPooledClient(pool, async (client) => {
+    if (codes.length === 0) return { messages: await openMessages(client, s), perspectives: [] };
+    await client.query('begin isolation level repeatable read read only');
+    try {
+      const messages = await openMessages(client, s);
+      return { messages, perspectives: await openPerspectives(client, s, codes) };
+    } finally {
+      await client.query('rollback');
+    }
+  });
+}
+
+/** In one statement, so that a message that moves from one table to the other is seen in one of them. */
+async function openMessages(db: Queryable, s: string): Promise<readonly OpenMessage[]> {
   const columns =
     'message_id, event_type, stream_key, sequence_order, attempts, error, scheduled_for, instance_id, lease_expiry, partition_number';
   const text = `
@@ -46,8 +70,7 @@ export async function openMessages(pool: ConnectionPool, schema: string): Promis
                 else 'waiting' end as state
     from placed p
     order by p.lane desc, p.sequence_order`;
-  const { rows } = await withPooledClient(pool, (client) => client.query(text));
-  return rows as OpenMessage[];
+  return (await db.query(text)).rows as OpenMessage[];
 }
 
 /** Describes an open message in one line for people. */

@@ -27,10 +27,18 @@ export async function expireLeases(
         [instanceId],
       ],
     ),
+    [
+      `update ${s}.wh_perspective_bookmarks set lease_expiry = clock_timestamp()
+       where instance_id = $1 and lease_expiry > clock_timestamp()`,
+      [instanceId],
+    ],
   ]);
 }
 
-/** Makes scheduled messages due now: those sent with a delay, or those that failed and wait for a retry. */
+/**
+ * Makes scheduled messages due now: those sent with a delay, or those that failed and wait for a retry, with the
+ * streams that are held in perspectives.
+ */
 export async function makeDue(
   pool: ConnectionPool,
   schema: string,
@@ -55,8 +63,12 @@ export async function makeDue(
         [],
       ],
     ),
+    ...(what === 'failed' ? [[heldStatement(s), []] satisfies Statement] : []),
   ]);
 }
+
+const heldStatement = (s: string) =>
+  `update ${s}.wh_perspective_checkpoints set retry_at = clock_timestamp() where held and retry_at > clock_timestamp()`;
 
 type Statement = [text: string, values: unknown[]];
 

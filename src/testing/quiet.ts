@@ -3,17 +3,19 @@
 // A message is always in one of three places: an outbox, the transport, an inbox. It is in the next one
 // before it leaves the last (a handler's messages and the completion of what it handles are one transaction).
 // So when the transport is empty from before the tables are read until after, and nothing was sent to it
-// meanwhile, empty tables mean that no message was in any of the three places.
+// meanwhile, empty tables mean that no message was in any of the three places. What perspectives have to do is
+// read in the same snapshot as the messages.
 import { AssertionError } from 'node:assert';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { InProcessTransport } from '../transports/index.js';
-import { describeOpen, type OpenMessage } from './open-work.js';
+import { describePerspective } from './open-perspectives.js';
+import { describeOpen, type OpenWork } from './open-work.js';
 
 export interface QuietMember {
   readonly service: string;
-  open(): Promise<readonly OpenMessage[]>;
+  open(): Promise<OpenWork>;
   isHandled(type: string): boolean;
-  /** Makes failed messages that wait for their next attempt due at once. */
+  /** Makes failed messages, and held streams of perspectives, that wait for their next attempt due at once. */
   retryNow(): Promise<void>;
 }
 
@@ -39,7 +41,8 @@ export class QuietCircle {
       if (seen.isQuiet) return;
       if (performance.now() > end) throw notQuiet(seconds, await this.#complaints());
       for (const { member, open } of seen.all) {
-        if (open.some(({ state }) => state === 'failed')) await member.retryNow();
+        const isFailed = ({ state }: { readonly state: string }) => state === 'failed';
+        if (open.messages.some(isFailed) || open.perspectives.some(isFailed)) await member.retryNow();
       }
       await pause(5);
     }
@@ -52,17 +55,20 @@ export class QuietCircle {
       Array.from(this.members, async (member) => ({ member, open: await member.open() })),
     );
     const stayedEmpty = wasEmpty && this.#transport.pending() === 0 && sends === this.#sends;
-    const isDone = all.every(({ open }) => open.every(({ state }) => state === 'delayed'));
+    const isDone = all.every(
+      ({ open }) => open.messages.every(({ state }) => state === 'delayed') && open.perspectives.length === 0,
+    );
     return { all, isQuiet: stayedEmpty && isDone };
   }
 
   async #complaints(): Promise<readonly string[]> {
     const { all } = await this.#look();
-    const lines = all.flatMap(({ member, open }) =>
-      open
+    const lines = all.flatMap(({ member, open }) => [
+      ...open.messages
         .filter(({ state }) => state !== 'delayed')
         .map((message) => describeOpen(message, { isHandled: member.isHandled(message.type) })),
-    );
+      ...open.perspectives.map(describePerspective),
+    ]);
     const pending = this.#transport.pending();
     return pending === 0
       ? lines

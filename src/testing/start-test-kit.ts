@@ -1,5 +1,6 @@
 import type { Queryable } from '../database/index.js';
 import { WhizbangError } from '../errors.js';
+import type { ModelPerspective } from '../fold/index.js';
 import { silentLogger } from '../logger.js';
 import type { MessageId } from '../message.js';
 import type { WhizbangOptions } from '../runtime/index.js';
@@ -7,6 +8,7 @@ import { inProcessTransport } from '../transports/index.js';
 import { createWhizbang } from '../whizbang.js';
 import { HoldingPoint } from './holding-point.js';
 import { createKitDatabase, type OwnedDatabase } from './kit-database.js';
+import type { Stage } from './kit-perspective.js';
 import { KitWorker } from './kit-worker.js';
 import type { Failure } from './mishaps.js';
 import { Outside } from './outside.js';
@@ -72,9 +74,39 @@ async function startOn<Tx>(database: OwnedDatabase, options: TestKitOptions<Tx>)
       circle,
       holdingPoint,
       startWorker,
+      codes: (options.perspectives ?? []).map(({ name, version }) => `${name}@${version}`),
+      openStage: (perspective) => openStage(options, perspective),
     },
     worker,
   );
+}
+
+/** A database of its own with one perspective, and nothing that is sent to anybody. */
+async function openStage<Tx>(
+  options: TestKitOptions<Tx>,
+  perspective: ModelPerspective<unknown>,
+): Promise<Stage> {
+  const { database: which = 'embedded', prepare, schema = 'public' } = options;
+  const database = await createKitDatabase(which, schema, prepare);
+  const { pool, connectionString } = database;
+  const common = {
+    ...ofWhizbang(options, database),
+    receptors: [],
+    perspectives: [perspective],
+    transport: inProcessTransport(),
+  };
+  const sender = createWhizbang<Tx>({ ...common, pool });
+  return {
+    pool,
+    schema,
+    sender,
+    startWorker: () =>
+      KitWorker.start<Tx>({ connectionString, whizbang: common, onFailure: () => undefined }),
+    close: async () => {
+      await sender.stop();
+      await database.drop();
+    },
+  };
 }
 
 function ofWhizbang<Tx>(

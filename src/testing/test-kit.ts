@@ -3,8 +3,9 @@ import { AssertionError } from 'node:assert';
 import { setTimeout as pause } from 'node:timers/promises';
 import type pg from 'pg';
 import type { Queryable } from '../database/index.js';
-import type { PublishOptions, SendOptions } from '../dispatch/index.js';
+import type { AppendOptions, PublishOptions, SendOptions } from '../dispatch/index.js';
 import { WhizbangError } from '../errors.js';
+import type { AppendReceipt, KeyedPerspective, ModelPerspective, Perspective } from '../fold/index.js';
 import type { MessageId } from '../message.js';
 import type { MessageToSend } from '../messages/index.js';
 import type { InProcessTransport } from '../transports/index.js';
@@ -12,9 +13,10 @@ import type { Whizbang } from '../whizbang.js';
 import { crash, stall } from './accidents.js';
 import type { HeldRun, HoldingPoint, Target } from './holding-point.js';
 import type { OwnedDatabase } from './kit-database.js';
+import { KitPerspective, type Stage } from './kit-perspective.js';
 import type { KitWorker } from './kit-worker.js';
 import { type DeadLetter, deadLettersIn, type Failure } from './mishaps.js';
-import { openMessages } from './open-work.js';
+import { openWork } from './open-work.js';
 import type { DeliverOptions, Outside } from './outside.js';
 import { makeDue } from './passing-time.js';
 import type { QuietCircle, QuietMember } from './quiet.js';
@@ -41,6 +43,10 @@ interface KitParts<Tx> {
   readonly circle: QuietCircle;
   readonly holdingPoint: HoldingPoint<Tx>;
   readonly startWorker: () => Promise<KitWorker<Tx>>;
+  /** The perspectives that its instance keeps: `orders@1`. */
+  readonly codes: readonly string[];
+  /** Makes a database of its own for one perspective. */
+  readonly openStage: (perspective: ModelPerspective<unknown>) => Promise<Stage>;
 }
 
 /**
@@ -82,7 +88,7 @@ export class TestKit<Tx = Queryable> extends SentMessages implements AsyncDispos
     this.#worker = worker;
     this.#member = {
       service,
-      open: () => openMessages(database.pool, schema),
+      open: () => openWork(database.pool, schema, parts.codes),
       isHandled: (type) => types.has(type),
       retryNow: () => makeDue(database.pool, schema, 'failed'),
     };
@@ -97,6 +103,21 @@ export class TestKit<Tx = Queryable> extends SentMessages implements AsyncDispos
   /** Publishes an event as the service under test would. Resolves with its id when it is stored. */
   publish(event: MessageToSend<'event'>, options?: PublishOptions): Promise<MessageId> {
     return this.whizbang.publish(event, options);
+  }
+
+  /** Appends an event to the store, as the service under test would. Perspectives read it, and nobody is sent it. */
+  append(
+    events: MessageToSend<'event'> | readonly MessageToSend<'event'>[],
+    options?: AppendOptions,
+  ): Promise<AppendReceipt> {
+    return this.whizbang.events.append(events, options);
+  }
+
+  /** Begins a test of what a perspective survives: `await kit.perspective(orders).survives([OrderPlaced({ … })])`. */
+  perspective<Model>(
+    perspective: Perspective<Model, never> | Perspective<Model> | KeyedPerspective<Model>,
+  ): KitPerspective {
+    return new KitPerspective(perspective as ModelPerspective<unknown>, this.#parts.openStage);
   }
 
   /**
@@ -119,8 +140,8 @@ export class TestKit<Tx = Queryable> extends SentMessages implements AsyncDispos
   }
 
   /**
-   * Waits until nothing is left to do, here and in the kits that share the transport. Failed messages are
-   * retried at once, without their delay. Messages sent with a delay are not waited for. On timeout it fails
+   * Waits until nothing is left to do, here and in the kits that share the transport, and all perspectives have
+   * applied all events. Failed messages and held streams are retried at once, without their delay. Messages sent with a delay are not waited for. On timeout it fails
    * with a list of what is left, and why.
    */
   quiet({ seconds = patienceSeconds }: Patience = {}): Promise<void> {

@@ -48,7 +48,7 @@ const folderMayCall: Readonly<Record<string, readonly string[]>> = {
   call: ['admission', 'request', 'streams'],
   events: ['request', 'wake'],
   keeping: ['events', 'wake'],
-  perspectives: ['request', 'route', 'streams', 'ticks'],
+  perspectives: ['request', 'route', 'streams', 'ticks', 'wake'],
   report: ['call', 'request'],
   request: [],
   route: ['request', 'store'],

@@ -13,6 +13,7 @@ const pages = [
   'running-a-service',
   'retries-and-dead-letters',
   'event-store',
+  'perspectives',
   'erasing',
 ];
 const textOf = (name: string) => pageText(`docs/guide/${name}.md`);

@@ -14,6 +14,10 @@ const specifiers: Record<string, string> = {
   ...doorUrls,
   zod: import.meta.resolve('zod'),
   pg: import.meta.resolve('pg'),
+  kysely: import.meta.resolve('kysely'),
+  'drizzle-orm': import.meta.resolve('drizzle-orm'),
+  'drizzle-orm/node-postgres': import.meta.resolve('drizzle-orm/node-postgres'),
+  'drizzle-orm/pg-core': import.meta.resolve('drizzle-orm/pg-core'),
 };
 
 const here = (code: string) =>

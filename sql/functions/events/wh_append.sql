@@ -5,7 +5,7 @@
 -- Locks: rows of wh_event_streams, by stream_id, new ones before existing ones, waiting; new event rows.
 -- Reads by: primary key.
 -- Raises: WB001, WB002, serialization_failure
--- Called by: event-functions.ts
+-- Called by: event-functions.ts, kit-perspective.ts
 create or replace function wh_append(p_events jsonb)
 returns json
 language plpgsql security definer

@@ -30,7 +30,9 @@ begin
       passed_version = case when k.held then greatest(k.passed_version, excluded.passed_version) else excluded.passed_version end,
       quiet_version = case when k.held then greatest(k.quiet_version, excluded.quiet_version) else excluded.quiet_version end,
       failed_version = excluded.failed_version, failed_event_id = excluded.failed_event_id, failed_type = excluded.failed_type,
-      model_key = excluded.model_key, held_tick = excluded.held_tick, held_upto = excluded.held_upto;
+      model_key = excluded.model_key, held_tick = excluded.held_tick, held_upto = excluded.held_upto
+  -- Not if somebody has skipped the event while it was tried.
+  where k.skipped @> jsonb_build_array(jsonb_build_object('event_id', excluded.failed_event_id)) is not true;
   update wh_perspective_checkpoints k
   set passed_version = greatest(k.passed_version, x.version), quiet_version = case when x.announces then k.quiet_version else greatest(k.quiet_version, x.version) end
   from jsonb_to_recordset(p_passed) as x(stream_id uuid, version bigint, announces boolean)
@@ -44,7 +46,7 @@ begin
   using jsonb_to_recordset(p_freed) as x(stream_id uuid, model_key text)
   where k.stream_id = coalesce(x.stream_id, md5(x.model_key)::uuid) and k.perspective_name = p_name and k.held and k.skipped is null;
   update wh_perspective_checkpoints k
-  set held = false, retry_at = null, error = null, status = {PerspectiveProcessed}, last_version = k.passed_version, updated_at = clock_timestamp()
+  set held = false, retry_at = null, error = null, status = {PerspectiveProcessed}, last_version = coalesce(k.passed_version, k.last_version), updated_at = clock_timestamp()
   from jsonb_to_recordset(p_freed) as x(stream_id uuid, model_key text)
   where k.stream_id = coalesce(x.stream_id, md5(x.model_key)::uuid) and k.perspective_name = p_name and k.held;
 end

@@ -7,7 +7,7 @@
 -- Locks: none
 -- Reads by: ticks by primary key; events by wh_event_store_sequence and wh_event_archive_sequence.
 -- Raises: WB001
--- Called by: event-functions.ts, wh_next_held, wh_next_logged
+-- Called by: event-functions.ts, wh_next_held, wh_next_logged, wh_perspective_lag
 create or replace function wh_read_events(p_after_tick bigint, p_after_number bigint, p_types text[] default null, p_limit int default 1000)
 returns setof wh_ticked_event
 language plpgsql stable security definer
