@@ -5,6 +5,7 @@ import { type Queryable, quoteSchema } from './database/index.js';
 import { Dispatcher, MessageScope } from './dispatch/index.js';
 import { WhizbangError } from './errors.js';
 import type { EventStore } from './events/index.js';
+import type { PerspectiveBuilds } from './perspectives/index.js';
 import {
   assemble,
   flushAndDeregister,
@@ -44,6 +45,8 @@ export class Whizbang<Tx = Queryable> extends Dispatcher implements AsyncDisposa
   readonly coordinator: WorkCoordinator;
   /** The event store of the service. */
   readonly events: EventStore;
+  /** The perspectives of the service: to build their models again, and to switch between builds. */
+  readonly perspectives: PerspectiveBuilds<Tx>;
   readonly #parts: Parts<Tx>;
   #workers: Workers<Tx> | undefined;
   #state: 'new' | 'started' | 'stopped' = 'new';
@@ -58,6 +61,7 @@ export class Whizbang<Tx = Queryable> extends Dispatcher implements AsyncDisposa
     this.service = options.service;
     this.coordinator = parts.coordinator;
     this.events = parts.eventStore;
+    this.perspectives = parts.builds;
     this.#parts = parts;
   }
 

@@ -7,6 +7,14 @@
 // transaction, and never sends a call twice unless the server or the connection shows that nothing happened.
 
 export {
+  type BuildProgress,
+  buildProgress,
+  dropBuild,
+  rebuildPerspective,
+  switchPerspective,
+  wantBuild,
+} from './build-functions.js';
+export {
   appendEvents,
   auditTicks,
   loadStream,

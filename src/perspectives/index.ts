@@ -3,6 +3,9 @@
 // Called by the composition root and the loop. What becomes of an event is decided in fold/, without a database.
 
 export { BatchRunner } from './batch-runner.js';
+export { PerspectiveBuilds, type RebuildOptions, type SwitchOptions } from './builds.js';
 export { PerspectiveWorker } from './perspective-worker.js';
 export { registerAll } from './register.js';
 export { type AnyPerspective, PerspectiveRegistry } from './registry.js';
+export { switchOver } from './switch-over.js';
+export { type BuildStatus, watchBuild } from './watch-build.js';

@@ -9,7 +9,12 @@ import { WhizbangError } from '../errors.js';
 import type { EventStore } from '../events/index.js';
 import type { Logger } from '../logger.js';
 import type { ResolvedOptions, whizbangOptions } from '../options.js';
-import { BatchRunner, type PerspectiveRegistry, PerspectiveWorker } from '../perspectives/index.js';
+import {
+  BatchRunner,
+  type PerspectiveRegistry,
+  PerspectiveWorker,
+  switchOver,
+} from '../perspectives/index.js';
 import type { WorkCoordinatorStrategy } from '../strategies/index.js';
 import type { TransportConnection } from '../transports/index.js';
 import {
@@ -131,16 +136,17 @@ export function assembleWork<Tx>(
     hasReceptor: (type) => registry.receptorsFor(type).length > 0,
     logger,
   });
+  const access = { pool: options.pool, schema: options.schema, answerMs: settings.leaseSeconds * 1000 };
   const perspectives = new PerspectiveWorker<Tx>({
     registry: options.perspectives,
     instanceId: options.coordinator.instance.instanceId,
     concurrency: perspectivesAtOnce,
     runner: new BatchRunner<Tx>({
-      pool: options.pool,
-      schema: options.schema,
+      ...access,
       leaseSeconds: settings.leaseSeconds,
-      answerMs: settings.leaseSeconds * 1000,
       transaction: options.transaction,
+      switchOver: (name) =>
+        switchOver({ ...access, logger, onLater: (seconds) => loop.wakeIn(seconds) }, name),
       origin: options.origin,
       onHeld: (perspective, failed) => {
         for (const { row, error } of failed) {

@@ -10,7 +10,7 @@ import { EventStore, StoreAccess } from '../events/index.js';
 import { consoleLogger, type Logger } from '../logger.js';
 import { WorkBatchFlags } from '../message.js';
 import { type ResolvedOptions, resolveOptions, whizbangOptions } from '../options.js';
-import { PerspectiveRegistry } from '../perspectives/index.js';
+import { PerspectiveBuilds, PerspectiveRegistry } from '../perspectives/index.js';
 import { CallLine, createStrategy, type WorkCoordinatorStrategy } from '../strategies/index.js';
 import { postgresTransport, type Transport } from '../transports/index.js';
 import {
@@ -55,6 +55,7 @@ export interface Parts<Tx> {
   readonly registry: ReceptorRegistry<Tx>;
   readonly policies: RetryPolicies<Tx>;
   readonly perspectives: PerspectiveRegistry<Tx>;
+  readonly builds: PerspectiveBuilds<Tx>;
   readonly transaction: RunWatched<Tx>;
 }
 
@@ -120,6 +121,7 @@ export function assemble<Tx>(options: WhizbangOptions<Tx>): Parts<Tx> {
     registry,
     policies,
     perspectives,
+    builds: new PerspectiveBuilds<Tx>({ pool: database.pool, schema: quoteSchema(schema) }),
     transaction,
   };
 }

@@ -47,7 +47,7 @@ const folderMayCall: Readonly<Record<string, readonly string[]>> = {
   admission: ['events', 'request', 'wake'],
   call: ['admission', 'request', 'streams'],
   events: ['request', 'wake'],
-  perspectives: ['request', 'route', 'streams', 'ticks'],
+  perspectives: ['request', 'route', 'streams', 'ticks', 'wake'],
   report: ['call', 'request'],
   request: [],
   route: ['request', 'store'],

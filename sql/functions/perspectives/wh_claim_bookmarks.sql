@@ -28,7 +28,7 @@ begin
       continue when b.name is null or b.instance_id is not null and b.lease_expiry > c.now;
       continue when not wh_is_due(p, b, c.now, v_newest);
       update wh_perspective_bookmarks x
-      set instance_id = c.instance_id, lease_expiry = c.lease_expiry, interruptions = x.interruptions + (x.instance_id is not null)::int,
+      set instance_id = c.instance_id, lease_expiry = c.lease_expiry, fence = x.fence + 1, interruptions = x.interruptions + (x.instance_id is not null)::int,
           careful = case when x.instance_id is not null and x.interruptions = 1 then c_careful_events else x.careful end
       from (
         select y.name, y.from_partition, y.tick, y.upto from wh_perspective_bookmarks y
