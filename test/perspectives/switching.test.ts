@@ -75,7 +75,9 @@ describe('a raised version of a perspective', () => {
     await eventually(async () => expect((await announced(db)).some(({ by }) => by === 'v2')).toBe(true));
     isDone.now = true;
     await Promise.all(writers);
-    await eventually(async () => expect((await announced(db)).length).toBeGreaterThanOrEqual(expected.length));
+    await eventually(async () =>
+      expect((await announced(db)).length).toBeGreaterThanOrEqual(expected.length),
+    );
     const all = await announced(db);
     expect(all.map(({ what }) => what).toSorted()).toEqual(expected.toSorted());
     expect(new Set(all.map(({ by }) => by))).toEqual(new Set(['v1', 'v2']));
@@ -142,7 +144,9 @@ describe('the switch', () => {
     await old.start();
     await old.events.append(placed('a', 1));
     await eventually(async () => expect(await rowsOf(db, 'orders')).toHaveLength(1));
-    await db.pool.query('create view rich as select id from orders where cents > 0; grant select on orders to public');
+    await db.pool.query(
+      'create view rich as select id from orders where cents > 0; grant select on orders to public',
+    );
     await using raised = service(db, { perspectives: [orders2] });
     await raised.start();
     await eventually(async () => {
@@ -154,7 +158,9 @@ describe('the switch', () => {
     expect(await rowsOf(db, 'rich')).toHaveLength(1);
     await db.pool.query('drop view rich');
     await raised.perspectives.switch(orders2);
-    const { rows } = await db.pool.query(`select has_table_privilege('public', 'orders', 'select') as is_open`);
+    const { rows } = await db.pool.query(
+      `select has_table_privilege('public', 'orders', 'select') as is_open`,
+    );
     expect(rows).toEqual([{ is_open: true }]);
   });
 });

@@ -1,4 +1,5 @@
--- A perspective that has nothing left to read: the first build of its name is live from now on.
+-- A range of a perspective that has nothing left to read: if its other ranges are as far, the first build of its name
+-- is live from now on.
 -- Locks: the row of wh_perspectives, skip locked: who holds it may wait for rows that the caller has.
 -- Reads by: primary key.
 -- Raises: none
@@ -9,7 +10,7 @@ language plpgsql
 as $$
 begin
   if p.state = 'building' and not p.is_paused and not exists (
-    select from wh_perspective_bookmarks x where x.name = p.name and x.from_partition <> b.from_partition and x.swept is not null)
+    select from wh_perspective_bookmarks x where x.name = p.name and x.from_partition <> b.from_partition and (x.swept is not null or x.tick < b.tick - 5))
   then
     update wh_perspectives x
     set state = 'live', switched_at = clock_timestamp()

@@ -2,7 +2,7 @@
 -- Locks: none
 -- Reads by: all rows of wh_perspectives; bookmarks by primary key, newest first.
 -- Raises: none
--- Called by: wh_build_progress, wh_is_due, wh_next_logged, wh_starting_tick
+-- Called by: wh_build_progress, wh_is_due, wh_join_bookmarks, wh_next_logged, wh_starting_tick
 create or replace function wh_live_position(p_base_name text, out tick bigint, out upto bigint)
 returns setof record
 language plpgsql stable

@@ -55,6 +55,7 @@ begin
   b.applied := b.applied + v_events;
   b.moved_at := v_now;
   if p_goes_on then
+    b := wh_split_bookmark(p, b);
     v_next := wh_next_batch(p, b, p_limit);
     if v_next is null then
       perform wh_caught_up(p, b);
