@@ -62,6 +62,15 @@ export type {
 } from './messages/index.js';
 export type { MigrateOptions, MigrationReport } from './migrate/index.js';
 export type {
+  BuildDifferences,
+  BuildStatus,
+  DiffOptions,
+  ModelDifference,
+  PerspectiveBuilds,
+  RebuildOptions,
+  SwitchOptions,
+} from './perspectives/index.js';
+export type {
   ContextPublishOptions,
   ContextSendOptions,
   MakeReceptor,

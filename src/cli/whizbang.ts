@@ -5,12 +5,14 @@
 import { Command } from 'commander';
 import { packageVersion } from '../version.js';
 import { migrateCommand } from './commands/migrate.js';
+import { addBuildCommands } from './commands/perspectives-rebuild.js';
 import { reportError } from './report-error.js';
 
 const program = new Command('whizbang')
   .description('Reliable, ordered messaging on the PostgreSQL you already have.')
   .version(packageVersion)
-  .addCommand(migrateCommand());
+  .addCommand(migrateCommand())
+  .addCommand(addBuildCommands(new Command('perspectives').description('Perspectives of a service.')));
 
 try {
   await program.parseAsync();

@@ -1,7 +1,7 @@
 // The functions of sql/functions/perspectives about builds: as perspective-functions.ts.
 import type { Queryable } from '../database/index.js';
 import { oneRow } from './functions.js';
-import type { PerspectiveState } from './perspective-functions.js';
+import type { NextBatch, PerspectiveState } from './perspective-functions.js';
 
 type SwitchOutcome = 'switched' | 'behind' | 'busy' | 'blocked' | 'gone';
 
@@ -66,4 +66,83 @@ export async function buildProgress(
   const text = `select ${schema}.wh_build_progress($1::text)::text as progress`;
   const { progress } = await oneRow<{ progress: string | null }>(db, text, [name]);
   return progress === null ? null : (JSON.parse(progress) as BuildProgress);
+}
+
+/** A build of a perspective. */
+export interface BuildRow {
+  readonly name: string;
+  readonly code: string;
+  readonly kind: 'stream' | 'keyed' | 'custom';
+  readonly state: PerspectiveState;
+}
+
+/** The builds of a perspective: the live one first, then those beside, then those that were live before. */
+export async function buildsOf(
+  db: Queryable,
+  schema: string,
+  baseName: string,
+): Promise<readonly BuildRow[]> {
+  const text = `select ${schema}.wh_builds($1::text)::text as builds`;
+  const { builds } = await oneRow<{ builds: string }>(db, text, [baseName]);
+  return JSON.parse(builds) as BuildRow[];
+}
+
+/** A model that two builds have made differently. Null: one of them has none. */
+export interface DifferentModel {
+  readonly id: string;
+  readonly version: number | null;
+  readonly other_version: number | null;
+  readonly model: unknown;
+  readonly other_model: unknown;
+}
+
+interface DiffPart {
+  readonly models: readonly DifferentModel[];
+  /** The last id that was looked at; null: there are no more. */
+  readonly after: string | null;
+}
+
+/** Compares the next models of two builds. */
+export async function diffModels(
+  db: Queryable,
+  schema: string,
+  { build, other, isEqual, after }: { build: string; other: string; isEqual: boolean; after: string | null },
+  limit: number,
+): Promise<DiffPart> {
+  const text = `
+    select ${schema}.wh_diff_models($1::text, $2::text, $3::text::boolean, $4::text, $5::text::int)::text as part`;
+  const values = [build, other, String(isEqual), after, String(limit)];
+  return JSON.parse((await oneRow<{ part: string }>(db, text, values)).part) as DiffPart;
+}
+
+/** All events of streams that a build has passed, locked until the transaction ends. Null: it is in use. */
+export async function takeStreams(
+  db: Queryable,
+  schema: string,
+  build: string,
+  ids: readonly string[],
+): Promise<NextBatch | null> {
+  const text = `select ${schema}.wh_take_streams($1::text, ${uuids('$2')})::text as batch`;
+  const { batch } = await oneRow<{ batch: string | null }>(db, text, [build, JSON.stringify(ids)]);
+  return batch === null ? null : (JSON.parse(batch) as NextBatch);
+}
+
+/** Stores the models that were made of them. */
+export async function storeStreams(
+  db: Queryable,
+  schema: string,
+  build: string,
+  ids: readonly string[],
+  results: string,
+): Promise<void> {
+  const text = `select ${schema}.wh_store_streams($1::text, ${uuids('$2')}, $3::text::jsonb)::text`;
+  await db.query(text, [build, JSON.stringify(ids), results]);
+}
+
+const uuids = (place: string) => `array(select jsonb_array_elements_text(${place}::text::jsonb)::uuid)`;
+
+/** Begins a perspective anew in its own place. False: it is in use. */
+export async function resetPerspective(db: Queryable, schema: string, build: string): Promise<boolean> {
+  const text = `select ${schema}.wh_reset_perspective($1::text) as is_reset`;
+  return (await oneRow<{ is_reset: boolean }>(db, text, [build])).is_reset;
 }

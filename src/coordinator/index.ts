@@ -8,10 +8,17 @@
 
 export {
   type BuildProgress,
+  type BuildRow,
   buildProgress,
+  buildsOf,
+  type DifferentModel,
+  diffModels,
   dropBuild,
   rebuildPerspective,
+  resetPerspective,
+  storeStreams,
   switchPerspective,
+  takeStreams,
   wantBuild,
 } from './build-functions.js';
 export {

@@ -1,16 +1,25 @@
 // Builds of perspectives, as users ask for them: built again, switched, dropped.
 // In: a perspective. Out: a promise that is kept when the build is ready.
 // Called by users. A build beside is made by whoever has the code; here it is begun and watched.
-import { dropBuild, rebuildPerspective, wantBuild } from '../coordinator/index.js';
+import { type BuildRow, buildsOf, dropBuild, rebuildPerspective, wantBuild } from '../coordinator/index.js';
 import { type ConnectionPool, type Queryable, withPooledClient } from '../database/index.js';
+import type { Origin } from '../dispatch/index.js';
 import { WhizbangError } from '../errors.js';
-import type { AnyPerspective } from './registry.js';
+import { streamIdOf } from '../messages/index.js';
+import { invalidOption } from '../options.js';
+import type { RunWatched } from '../work/index.js';
+import { type BuildDifferences, type DiffOptions, diffBuilds } from './diff-builds.js';
+import { beginAnew, foldStreamsAgain } from './rebuild-in-place.js';
+import { type AnyPerspective, codeOf } from './registry.js';
 import { type BuildStatus, watchBuild } from './watch-build.js';
 
-interface BuildsOptions {
+interface BuildsOptions<Tx> {
   readonly pool: ConnectionPool;
   /** The schema, quoted. */
   readonly schema: string;
+  /** Begins the transactions of rebuilds in place. */
+  readonly transaction: RunWatched<Tx>;
+  readonly origin: Origin;
 }
 
 interface WatchOptions {
@@ -24,6 +33,13 @@ interface WatchOptions {
 export interface RebuildOptions extends WatchOptions {
   /** False: the build stays beside the live one when it has caught up, to be compared. Default: true. */
   readonly switchOver?: boolean | undefined;
+  /**
+   * True: the models are emptied and made again where they are; tables of your own by `.resets(…)`. Until it is
+   * done, queries see what has been made so far.
+   */
+  readonly inPlace?: boolean | undefined;
+  /** Only the models of these streams, where they are: their ids, or the texts that these are made from. */
+  readonly streams?: readonly string[] | undefined;
 }
 
 /** Options of `perspectives.switch`. */
@@ -36,9 +52,9 @@ export interface SwitchOptions extends WatchOptions {
 const answerMs = 60_000;
 
 export class PerspectiveBuilds<Tx> {
-  readonly #options: BuildsOptions;
+  readonly #options: BuildsOptions<Tx>;
 
-  constructor(options: BuildsOptions) {
+  constructor(options: BuildsOptions<Tx>) {
     this.#options = options;
   }
 
@@ -48,11 +64,21 @@ export class PerspectiveBuilds<Tx> {
    */
   async rebuild(perspective: AnyPerspective<Tx>, options: RebuildOptions = {}): Promise<BuildStatus> {
     const { name, version } = perspective;
-    const { switchOver: switches = true } = options;
+    const { switchOver: switches = true, inPlace = false, streams } = options;
+    if (streams !== undefined) return this.#foldAgain(perspective, streams, options);
+    if (inPlace) return this.#beginAnew(perspective, options);
     const build = await this.#ask((db, schema) =>
       rebuildPerspective(db, schema, { name, version, switches }),
     );
     return this.#watch(build.name, options);
+  }
+
+  /**
+   * Compares the models that queries read with those of another build: the one beside, or the one before. Returns
+   * those that differ; the ones of equal version come first.
+   */
+  diff(perspective: AnyPerspective<Tx>, options: DiffOptions = {}): Promise<BuildDifferences> {
+    return diffBuilds((question) => this.#ask(question), perspective.name, options);
   }
 
   /** Makes queries read another build: the one beside, or the one before. Resolves when they do. */
@@ -65,11 +91,57 @@ export class PerspectiveBuilds<Tx> {
 
   /** Drops a build that queries do not read, with its models: `orders@1`. */
   async drop(perspective: AnyPerspective<Tx>, build: string): Promise<void> {
+    if (!build.startsWith(`${perspective.name}@`)) {
+      const hint = `Give the name of a build: ${codeOf(perspective)}.`;
+      throw invalidOption('perspectives.drop', 'build', `${build} is no build of ${perspective.name}`, hint);
+    }
     if (await this.#ask((db, schema) => dropBuild(db, schema, build))) return;
     throw new WhizbangError('TIMEOUT', {
       message: `${build} of ${perspective.name} was not dropped: its table is in use.`,
       hint: 'Try again when no query reads it, and no view of yours depends on it.',
       details: { build },
+    });
+  }
+
+  /** In all builds of this code: what is made again has to be the same in each. */
+  async #foldAgain(
+    perspective: AnyPerspective<Tx>,
+    streams: readonly string[],
+    options: RebuildOptions,
+  ): Promise<BuildStatus> {
+    if (perspective.kind !== 'stream') {
+      const hint = 'Rebuild the whole perspective.';
+      throw invalidOption(
+        'perspectives.rebuild',
+        'streams',
+        `${perspective.name} has no model of a stream`,
+        hint,
+      );
+    }
+    const ids = [...new Set(streams.map((each) => streamIdOf(each)))].toSorted();
+    const builds = await this.#buildsOf(perspective);
+    for (const { name } of builds) await foldStreamsAgain(this.#options, perspective, name, ids);
+    return this.#watch((builds[0] as BuildRow).name, options);
+  }
+
+  async #beginAnew(perspective: AnyPerspective<Tx>, options: RebuildOptions): Promise<BuildStatus> {
+    if (perspective.kind === 'custom' && perspective.reset === undefined) {
+      const hint = `Say how its tables are emptied: ${perspective.name}.resets(async ({ tx }) => { … }).`;
+      throw invalidOption('perspectives.rebuild', 'inPlace', `${perspective.name} cannot be emptied`, hint);
+    }
+    const [build] = await this.#buildsOf(perspective);
+    await beginAnew(this.#options, perspective, (build as BuildRow).name);
+    return this.#watch((build as BuildRow).name, options);
+  }
+
+  /** The builds of the code that this instance has, the live one first. */
+  async #buildsOf(perspective: AnyPerspective<Tx>): Promise<readonly BuildRow[]> {
+    const all = await this.#ask((db, schema) => buildsOf(db, schema, perspective.name));
+    const own = all.filter(({ code }) => code === codeOf(perspective));
+    if (own.length > 0) return own;
+    throw new WhizbangError('INVALID_REQUEST', {
+      message: `${codeOf(perspective)} is not registered: no instance with it has started.`,
+      details: { perspective: codeOf(perspective) },
     });
   }
 

@@ -4,6 +4,7 @@
 
 export { BatchRunner } from './batch-runner.js';
 export { PerspectiveBuilds, type RebuildOptions, type SwitchOptions } from './builds.js';
+export { type BuildDifferences, type DiffOptions, diffBuilds, type ModelDifference } from './diff-builds.js';
 export { PerspectiveWorker } from './perspective-worker.js';
 export { registerAll } from './register.js';
 export { type AnyPerspective, PerspectiveRegistry } from './registry.js';

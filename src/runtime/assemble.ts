@@ -121,7 +121,12 @@ export function assemble<Tx>(options: WhizbangOptions<Tx>): Parts<Tx> {
     registry,
     policies,
     perspectives,
-    builds: new PerspectiveBuilds<Tx>({ pool: database.pool, schema: quoteSchema(schema) }),
+    builds: new PerspectiveBuilds<Tx>({
+      pool: database.pool,
+      schema: quoteSchema(schema),
+      transaction,
+      origin: invoker.origin,
+    }),
     transaction,
   };
 }

@@ -2,7 +2,7 @@
 -- Locks: none
 -- Reads by: primary key.
 -- Raises: none
--- Called by: wh_build_progress, wh_halt_live, wh_switch_over
+-- Called by: wh_build_progress, wh_halt_live, wh_reset_perspective, wh_switch_over
 create or replace function wh_places(p_name text)
 returns wh_place
 language sql stable

@@ -4,7 +4,8 @@
 -- Locks: none
 -- Reads by: primary key.
 -- Raises: none
--- Called by: wh_is_due, wh_join_bookmarks, wh_live_position, wh_next_held, wh_next_logged, wh_places, wh_switch_over
+-- Called by: wh_is_due, wh_join_bookmarks, wh_live_position, wh_next_held, wh_next_logged, wh_places,
+--   wh_reset_perspective, wh_switch_over
 create or replace function wh_present_tick(p_tick bigint)
 returns bigint
 language sql stable
