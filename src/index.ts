@@ -72,15 +72,22 @@ export type {
 } from './messages/index.js';
 export type { MigrateOptions, MigrationReport } from './migrate/index.js';
 export type {
+  BuildDifferences,
+  BuildStatus,
+  DiffOptions,
   FindOptions,
   FoundModel,
   GetOptions,
   HeldStream,
+  ModelDifference,
   Models,
   ModelsOf,
+  PerspectiveBuilds,
   PerspectiveOperations,
   PerspectiveStatus,
+  RebuildOptions,
   SkipOptions,
+  SwitchOptions,
   Waiting,
   WaitOptions,
   Written,

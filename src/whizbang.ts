@@ -5,7 +5,7 @@ import { type Queryable, quoteSchema } from './database/index.js';
 import { Dispatcher, MessageScope } from './dispatch/index.js';
 import { WhizbangError } from './errors.js';
 import { type EventStore, type Forgotten, forget } from './events/index.js';
-import type { ModelsOf, PerspectiveOperations } from './perspectives/index.js';
+import type { ModelsOf, PerspectiveBuilds } from './perspectives/index.js';
 import {
   assemble,
   flushAndDeregister,
@@ -48,7 +48,7 @@ export class Whizbang<Tx = Queryable> extends Dispatcher implements AsyncDisposa
   /** Returns the models of a perspective: `shop.model(orders).get(id)`. */
   readonly model: ModelsOf;
   /** The perspectives of the service, for who operates them. */
-  readonly perspectives: PerspectiveOperations;
+  readonly perspectives: PerspectiveBuilds<Tx>;
   readonly #parts: Parts<Tx>;
   #workers: Workers<Tx> | undefined;
   #state: 'new' | 'started' | 'stopped' = 'new';
@@ -64,7 +64,7 @@ export class Whizbang<Tx = Queryable> extends Dispatcher implements AsyncDisposa
     this.coordinator = parts.coordinator;
     this.events = parts.eventStore;
     this.model = parts.models;
-    this.perspectives = parts.operations;
+    this.perspectives = parts.builds;
     this.#parts = parts;
   }
 

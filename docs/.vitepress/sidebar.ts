@@ -21,6 +21,7 @@ export const sidebar: readonly Group[] = [
       { text: 'Retries and dead letters', link: '/guide/retries-and-dead-letters' },
       { text: 'The event store', link: '/guide/event-store' },
       { text: 'Perspectives', link: '/guide/perspectives' },
+      { text: 'Rebuilding', link: '/guide/rebuilding' },
       { text: 'Erasing', link: '/guide/erasing' },
       { text: 'Testing', link: '/guide/testing' },
       { text: 'Running a service', link: '/guide/running-a-service' },

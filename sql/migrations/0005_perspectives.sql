@@ -25,16 +25,26 @@ create table wh_perspectives (
   switches boolean not null default true,
   -- The first partition of each of its bookmarks.
   cuts int[] not null default '{0}',
-  -- The newest tick when it was registered, and which transactions had ended then: the events of its sweep.
+  -- The newest tick when it was registered, or the last one that the live build had passed, and which transactions had
+  -- ended then: the events of its sweep.
   started_tick bigint not null,
   started_high bigint not null,
   started_next_xid xid8 not null,
   started_open xid8[] not null,
+  started_restored bigint not null,
   -- Nothing is announced of events up to here: of history, and of what another build has announced.
   announced_tick bigint not null,
   announced_upto bigint not null,
   created_at timestamptz not null default clock_timestamp(),
-  switched_at timestamptz
+  switched_at timestamptz,
+  -- It becomes live no earlier than this: the view was in use, or it was still behind.
+  switch_after timestamptz not null default '-infinity',
+  -- Until halted_until it reads no further than this place: another build is about to take over there.
+  halt_tick bigint,
+  halt_upto bigint,
+  halted_until timestamptz not null default '-infinity',
+  -- When an instance with nothing to do last asked for a part of its work.
+  split_wanted_at timestamptz not null default '-infinity'
 );
 
 -- How far a perspective has read, for a range of partitions. Moved by delete and insert, and looked for newest first: so
@@ -49,6 +59,9 @@ create table wh_perspective_bookmarks (
   swept bigint,
   instance_id uuid,
   lease_expiry timestamptz,
+  -- Grows with each lease, and whenever what was read behind it is not to be stored any
+  -- more: a move names it. It never begins with the same number twice.
+  fence bigint not null default extract(epoch from clock_timestamp()) * 1000,
   -- How often whoever had it died or stalled since it was last moved.
   interruptions int not null default 0,
   -- So many events are still taken one by one, because one of them may end its process.

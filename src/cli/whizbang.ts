@@ -6,6 +6,7 @@ import { Command } from 'commander';
 import { packageVersion } from '../version.js';
 import { migrateCommand } from './commands/migrate.js';
 import { perspectivesCommand } from './commands/perspectives.js';
+import { addBuildCommands } from './commands/perspectives-rebuild.js';
 import { reportError } from './report-error.js';
 
 const program = new Command('whizbang')
@@ -14,7 +15,7 @@ const program = new Command('whizbang')
   // An option behind a command is that command's: --version of `perspectives skip`, too.
   .enablePositionalOptions()
   .addCommand(migrateCommand())
-  .addCommand(perspectivesCommand());
+  .addCommand(addBuildCommands(perspectivesCommand()));
 
 try {
   await program.parseAsync();

@@ -7,6 +7,21 @@
 // transaction, and never sends a call twice unless the server or the connection shows that nothing happened.
 
 export {
+  type BuildProgress,
+  type BuildRow,
+  buildProgress,
+  buildsOf,
+  type DifferentModel,
+  diffModels,
+  dropBuild,
+  rebuildPerspective,
+  resetPerspective,
+  storeStreams,
+  switchPerspective,
+  takeStreams,
+  wantBuild,
+} from './build-functions.js';
+export {
   appendEvents,
   auditTicks,
   loadStream,

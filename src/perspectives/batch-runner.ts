@@ -37,6 +37,8 @@ interface BatchRunnerOptions<Tx> {
   readonly keys: OpenEvents;
   /** Begins the transactions of perspectives whose tables are the user's. */
   readonly transaction: RunWatched<Tx>;
+  /** Makes a build live that has caught up. True: it is, and its bookmark was released. */
+  readonly switchOver: (name: string) => Promise<boolean>;
   /** Called when events could not be applied. */
   readonly onHeld: (perspective: string, failed: readonly FailedEvent[]) => void;
 }
@@ -67,6 +69,7 @@ export class BatchRunner<Tx> {
   /** Runs a batch. Null: the bookmark was lost. Undefined: it has to be taken again. */
   async run(perspective: AnyPerspective<Tx>, run: Run): Promise<TakenBookmark | null | undefined> {
     const { key, taken } = run;
+    if (taken.next.mode === 'switch') return this.#switch(perspective, run);
     if (isDeadly(taken)) return this.#move(perspective, run, taken.next, heldUnrun(taken.next));
     try {
       const moved = await (perspective.kind === 'custom'
@@ -77,6 +80,13 @@ export class BatchRunner<Tx> {
     } catch (error) {
       return this.#afterFailure(perspective, run, error);
     }
+  }
+
+  /** If it cannot be done now, the bookmark is released until the next try is due. */
+  async #switch(perspective: AnyPerspective<Tx>, run: Run): Promise<TakenBookmark | null> {
+    if (await this.#options.switchOver(run.key.name)) return null;
+    const outcome = { models: [], failed: [], messages: [] };
+    return this.#move(perspective, { ...run, goesOn: () => false }, run.taken.next, outcome);
   }
 
   #limitOf({ kind }: AnyPerspective<Tx>, key: BookmarkKey): number {

@@ -3,6 +3,8 @@
 // Called by the composition root and the loop. What becomes of an event is decided in fold/, without a database.
 
 export { BatchRunner } from './batch-runner.js';
+export { PerspectiveBuilds, type RebuildOptions, type SwitchOptions } from './builds.js';
+export { type BuildDifferences, type DiffOptions, diffBuilds, type ModelDifference } from './diff-builds.js';
 export type { FindOptions } from './find-query.js';
 export { InlinePerspectives } from './inline.js';
 export { ModelAccess } from './model-access.js';
@@ -23,4 +25,6 @@ export {
 export { PerspectiveWorker } from './perspective-worker.js';
 export { registerAll } from './register.js';
 export { type AnyPerspective, PerspectiveRegistry } from './registry.js';
+export { switchOver } from './switch-over.js';
 export type { WaitOptions, Written } from './wait-for.js';
+export { type BuildStatus, watchBuild } from './watch-build.js';

@@ -65,7 +65,7 @@ export interface SkipOptions {
   readonly reason: string;
 }
 
-interface OperationsOptions {
+export interface OperationsOptions {
   readonly access: ModelAccess;
   /** Who skips: a service, a person. */
   readonly who: string;

@@ -14,6 +14,7 @@ import {
   type InlinePerspectives,
   type PerspectiveRegistry,
   PerspectiveWorker,
+  switchOver,
 } from '../perspectives/index.js';
 import type { WorkCoordinatorStrategy } from '../strategies/index.js';
 import type { TransportConnection } from '../transports/index.js';
@@ -140,16 +141,17 @@ export function assembleWork<Tx>(
     hasReceptor: (type) => registry.receptorsFor(type).length > 0,
     logger,
   });
+  const access = { pool: options.pool, schema: options.schema, answerMs: settings.leaseSeconds * 1000 };
   const perspectives = new PerspectiveWorker<Tx>({
     registry: options.perspectives,
     instanceId: options.coordinator.instance.instanceId,
     concurrency: perspectivesAtOnce,
     runner: new BatchRunner<Tx>({
-      pool: options.pool,
-      schema: options.schema,
+      ...access,
       leaseSeconds: settings.leaseSeconds,
-      answerMs: settings.leaseSeconds * 1000,
       transaction: options.transaction,
+      switchOver: (name) =>
+        switchOver({ ...access, logger, onLater: (seconds) => loop.wakeIn(seconds) }, name),
       origin: options.origin,
       keys: options.keys,
       onHeld: (perspective, failed) => {

@@ -22,7 +22,7 @@ import {
   ModelAccess,
   type ModelsOf,
   modelsIn,
-  PerspectiveOperations,
+  PerspectiveBuilds,
   PerspectiveRegistry,
 } from '../perspectives/index.js';
 import { CallLine, createStrategy, type WorkCoordinatorStrategy } from '../strategies/index.js';
@@ -75,7 +75,7 @@ export interface Parts<Tx> {
   readonly audit: TickAudit;
   readonly keys: SubjectKeys;
   readonly models: ModelsOf;
-  readonly operations: PerspectiveOperations;
+  readonly builds: PerspectiveBuilds<Tx>;
   readonly transaction: RunWatched<Tx>;
 }
 
@@ -163,7 +163,15 @@ export function assemble<Tx>(options: WhizbangOptions<Tx>): Parts<Tx> {
     audit,
     keys,
     models: modelsIn(modelAccess),
-    operations: new PerspectiveOperations({ access: modelAccess, who: service }),
+    builds: new PerspectiveBuilds<Tx>({
+      access: modelAccess,
+      who: service,
+      keys,
+      pool: database.pool,
+      schema: quoteSchema(schema),
+      transaction,
+      origin: invoker.origin,
+    }),
     transaction,
   };
 }

@@ -19,7 +19,7 @@ begin
     return;
   end if;
   for p in select x.* from wh_perspectives x where x.kind = 'stream' order by x.name loop
-    update wh_perspective_bookmarks b set instance_id = null, lease_expiry = null where b.name = p.name and b.instance_id is not null;
+    update wh_perspective_bookmarks b set instance_id = null, lease_expiry = null, fence = b.fence + 1 where b.name = p.name;
     execute format($q$
       with gone as (
         delete from %I m where m.id = any($1) returning m.id, m.version

@@ -1,8 +1,9 @@
 -- Leases bookmarks of perspectives that the caller has code for and that have something to do, at most p_room. Returns
 -- one item each: the build as destination, its range as partition_number and event_data, the tick as sequence_order.
+-- Of one that somebody else is far behind with, a part is asked for. Ranges that have nothing left to read are joined.
 -- A bookmark whose lease has ended was held by somebody who died or stalled: that is counted. After the second time,
 -- events are taken one by one for a while: one of them may have ended its process.
--- Locks: rows of wh_perspective_bookmarks, skip locked.
+-- Locks: rows of wh_perspective_bookmarks and wh_perspectives, skip locked.
 -- Reads by: all rows of wh_perspectives; bookmarks by primary key, newest first; as wh_is_due.
 -- Raises: none
 -- Called by: wh_claim_perspectives
@@ -25,10 +26,13 @@ begin
       where x.name = p.name and x.from_partition = v_cut
       order by x.tick desc, x.upto desc
       limit 1;
+      if b.lease_expiry > c.now and b.instance_id <> c.instance_id then
+        perform wh_want_split(p, b, c.now);
+      end if;
       continue when b.name is null or b.instance_id is not null and b.lease_expiry > c.now;
       continue when not wh_is_due(p, b, c.now, v_newest);
       update wh_perspective_bookmarks x
-      set instance_id = c.instance_id, lease_expiry = c.lease_expiry, interruptions = x.interruptions + (x.instance_id is not null)::int,
+      set instance_id = c.instance_id, lease_expiry = c.lease_expiry, fence = x.fence + 1, interruptions = x.interruptions + (x.instance_id is not null)::int,
           careful = case when x.instance_id is not null and x.interruptions = 1 then c_careful_events else x.careful end
       from (
         select y.name, y.from_partition, y.tick, y.upto from wh_perspective_bookmarks y
@@ -44,6 +48,9 @@ begin
           jsonb_build_object('from', b.from_partition, 'to', b.to_partition), null::jsonb, null::jsonb, 0, 0, 0, b.tick, c.lease_expiry;
       end if;
     end loop;
+    if cardinality(p.cuts) > 1 then
+      perform wh_join_bookmarks(p.name);
+    end if;
   end loop;
 end
 $$;

@@ -8,7 +8,7 @@
 -- Locks: rows of wh_perspective_checkpoints, waiting.
 -- Reads by: primary key.
 -- Raises: none
--- Called by: wh_move_bookmark
+-- Called by: wh_move_bookmark, wh_store_streams
 create or replace function wh_hold_models(p_name text, p_holds jsonb, p_passed jsonb, p_applied jsonb, p_freed jsonb)
 returns void
 language plpgsql

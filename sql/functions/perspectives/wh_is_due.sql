@@ -24,7 +24,10 @@ begin
     return true;
   elsif p.state <> 'live' then
     select l.tick, l.upto into v_live_tick, v_live_upto from wh_live_position(p.base_name) l;
-    return v_live_tick is null or (b.tick, b.upto) < (v_live_tick, v_live_upto) or p.state = 'beside' and p.switches;
+    return v_live_tick is null or (wh_present_tick(b.tick), b.upto) < (v_live_tick, v_live_upto)
+      or p.state = 'beside' and p.switches and p.switch_after <= p_now;
+  elsif p.halted_until > p_now and (wh_present_tick(b.tick), b.upto) >= (wh_present_tick(p.halt_tick), p.halt_upto) then
+    return false;
   elsif b.tick > coalesce(p_newest, 0) then
     -- The tables of events were emptied, as test suites do: ticks begin anew.
     update wh_perspective_bookmarks x set tick = 0, upto = 0

@@ -1,15 +1,15 @@
--- Returns up to where the live build of a perspective has read, in all its ranges. No row: none is live.
+-- Returns up to where the build that queries read has come, in all its ranges. No row: there is none.
 -- Locks: none
 -- Reads by: all rows of wh_perspectives; bookmarks by primary key, newest first.
 -- Raises: none
--- Called by: wh_is_due, wh_next_logged
+-- Called by: wh_build_progress, wh_is_due, wh_join_bookmarks, wh_next_logged, wh_starting_tick
 create or replace function wh_live_position(p_base_name text, out tick bigint, out upto bigint)
 returns setof record
 language plpgsql stable
 as $$
 begin
   return query
-  select b.tick, b.upto
+  select wh_present_tick(b.tick), b.upto
   from wh_perspectives p
   cross join unnest(p.cuts) as cut
   cross join lateral (
@@ -18,8 +18,8 @@ begin
     order by x.tick desc, x.upto desc
     limit 1
   ) b
-  where p.base_name = p_base_name and p.state = 'live'
-  order by b.tick, b.upto
+  where p.base_name = p_base_name and p.state = any(array['live', 'building'])
+  order by 1, 2
   limit 1;
 end
 $$;

@@ -1,7 +1,7 @@
 -- Stores what a perspective has made of a batch, and moves its bookmark, all in one statement. Then returns what comes
 -- next, as wh_take_bookmark does. Null: the caller does not hold the bookmark at this place any more; nothing was
 -- stored.
--- p_move: {tick, upto: where it is, to_tick, to_upto, swept: where it moves to, events: how many were applied}
+-- p_move: {tick, upto: where it is, fence, to_tick, to_upto, swept: where it moves to, events: how many were applied}
 -- p_results: {models, holds, passed, applied, freed: as wh_write_models and wh_hold_models, messages: as wh_send}
 -- p_goes_on false: the bookmark is released, and nothing is returned as next.
 -- Locks: the row of the bookmark, waiting; checkpoint rows; model rows by id; then as wh_send.
@@ -27,7 +27,7 @@ declare
 begin
   delete from wh_perspective_bookmarks x
   where x.name = p_name and x.from_partition = p_from_partition and x.tick = (p_move ->> 'tick')::bigint and x.upto = (p_move ->> 'upto')::bigint
-    and x.instance_id = p_instance_id
+    and x.instance_id = p_instance_id and x.fence = (p_move ->> 'fence')::bigint
   returning x.* into b;
   if b.name is null then
     return null;
@@ -59,6 +59,7 @@ begin
   b.applied := b.applied + v_events;
   b.moved_at := v_now;
   if p_goes_on then
+    b := wh_split_bookmark(p, b);
     v_next := wh_next_batch(p, b, p_limit);
     if v_next is null then
       perform wh_caught_up(p, b);
@@ -71,6 +72,6 @@ begin
     b.lease_expiry := v_now + make_interval(secs => p_lease_seconds);
   end if;
   insert into wh_perspective_bookmarks select b.*;
-  return json_build_object('tick', b.tick, 'upto', b.upto, 'interruptions', 0, 'is_careful', b.careful > 0, 'state', p.state, 'next', v_next);
+  return json_build_object('tick', b.tick, 'upto', b.upto, 'fence', b.fence, 'interruptions', 0, 'is_careful', b.careful > 0, 'state', p.state, 'next', v_next);
 end
 $$;

@@ -13,6 +13,8 @@ language plpgsql
 as $$
 declare
   v_announces boolean := p.state = any(array['live', 'building']);
+  v_announced bigint := wh_present_tick(p.announced_tick);
+  v_last_tick bigint := wh_present_tick(b.tick);
   v_key wh_perspective_checkpoints;
   v_events json;
   v_held json;
@@ -31,15 +33,15 @@ begin
   end if;
   if v_key.model_key is not null then
     select coalesce(json_agg(e order by e.tick, e.sequence_number)
-             filter (where e.event_id is not null and (e.tick, e.sequence_number) <= (b.tick, b.upto)), '[]'),
+             filter (where e.event_id is not null and (e.tick, e.sequence_number) <= (v_last_tick, b.upto)), '[]'),
            max(e.tick), max(e.sequence_number) filter (where e.tick = e.last_tick)
     into v_events, v_tick, v_upto
     from (
-      select r.*, v_announces and (r.tick, r.sequence_number) > (p.announced_tick, p.announced_upto) as announces, false as held,
+      select r.*, v_announces and (r.tick, r.sequence_number) > (v_announced, p.announced_upto) as announces, false as held,
              max(r.tick) over () as last_tick
       from wh_read_events(v_key.held_tick, v_key.held_upto, p.event_types, p_limit) r
     ) e;
-    if v_tick is not null and (v_tick, v_upto) < (b.tick, b.upto) then
+    if v_tick is not null and (v_tick, v_upto) < (v_last_tick, b.upto) then
       v_through := json_build_object('tick', v_tick, 'upto', v_upto);
     end if;
     v_held := json_build_array(json_build_object('stream_id', v_key.stream_id, 'model_key', v_key.model_key, 'attempts', v_key.attempts));

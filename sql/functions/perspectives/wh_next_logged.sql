@@ -1,6 +1,7 @@
 -- Returns the next events of a perspective in the order of the log, behind its bookmark; null: there is nothing behind
 -- it.
--- A build that is not live reads no further than the live one: so what was announced by one is known to the other.
+-- A build that is not live reads no further than the live one: so what was announced by one is known to the other. The
+-- live one reads no further than where another one is about to take over.
 -- {mode, tick, upto: where the bookmark moves to, swept: null, events: [event + {announces, held}]}
 -- Locks: none
 -- Reads by: as wh_read_events; checkpoints by primary key.
@@ -13,23 +14,27 @@ as $$
 declare
   v_announces boolean := p.state = any(array['live', 'building']);
   v_has_holds boolean := exists (select from wh_perspective_checkpoints k where k.perspective_name = p.name and k.held);
-  v_live_tick bigint;
-  v_live_upto bigint;
+  v_announced bigint := wh_present_tick(p.announced_tick);
+  v_last_tick bigint; -- it reads no further than this
+  v_last_upto bigint;
   v_tick bigint;
   v_upto bigint;
   v_events json;
 begin
   if not v_announces then
-    select l.tick, l.upto into v_live_tick, v_live_upto from wh_live_position(p.base_name) l;
-    if v_live_tick is not null and (v_live_tick, v_live_upto) <= (b.tick, b.upto) then
-      return null;
-    end if;
+    select l.tick, l.upto into v_last_tick, v_last_upto from wh_live_position(p.base_name) l;
+  elsif p.halted_until > clock_timestamp() then
+    v_last_tick := wh_present_tick(p.halt_tick);
+    v_last_upto := p.halt_upto;
+  end if;
+  if (v_last_tick, v_last_upto) <= (wh_present_tick(b.tick), b.upto) then
+    return null;
   end if;
   with part as materialized (
     select r.* from wh_read_events(b.tick, b.upto, p.event_types, p_limit) r
-    where v_announces or v_live_tick is null or (r.tick, r.sequence_number) <= (v_live_tick, v_live_upto)
+    where v_last_tick is null or (r.tick, r.sequence_number) <= (v_last_tick, v_last_upto)
   ), event as (
-    select e.*, v_announces and (e.tick, e.sequence_number) > (p.announced_tick, p.announced_upto) as announces,
+    select e.*, v_announces and (e.tick, e.sequence_number) > (v_announced, p.announced_upto) as announces,
            v_has_holds and exists (
              select from wh_perspective_checkpoints k where k.stream_id = e.stream_id and k.perspective_name = p.name and k.held) as held
     from part e
@@ -40,10 +45,10 @@ begin
   )
   select (select json_agg(e order by e.tick, e.sequence_number) from event e), (select l.tick from last l), (select l.sequence_number from last l)
   into v_events, v_tick, v_upto;
-  if v_tick is null and not v_announces and v_live_tick is not null then
-    -- Nothing of its types up to where the live one is.
-    v_tick := v_live_tick;
-    v_upto := v_live_upto;
+  if v_tick is null then
+    -- Nothing of its types up to there.
+    v_tick := v_last_tick;
+    v_upto := v_last_upto;
   end if;
   if v_tick is null then
     return null;

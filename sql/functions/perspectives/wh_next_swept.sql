@@ -20,7 +20,7 @@ begin
     where e.sequence_number > b.swept and e.sequence_number <= p.started_high
       and (e.version = 1 or exists (
         select from wh_event_streams d where d.stream_id = e.stream_id and d.deleted_through > 0 and e.version = d.deleted_through + 1))
-      and e.transaction_id < p.started_next_xid and e.transaction_id <> all(p.started_open)
+      and (e.sequence_number <= p.started_restored or e.transaction_id < p.started_next_xid and e.transaction_id <> all(p.started_open))
       and wh_partition(e.stream_id, 10000) between b.from_partition and b.to_partition
     order by e.sequence_number
     limit p_limit
@@ -39,7 +39,7 @@ begin
                s.created_at, false as announces, false as held
         from wh_events s
         where s.stream_id = t.stream_id and s.event_type = any(p.event_types)
-          and s.transaction_id < p.started_next_xid and s.transaction_id <> all(p.started_open)
+          and (s.sequence_number <= p.started_restored or s.transaction_id < p.started_next_xid and s.transaction_id <> all(p.started_open))
         order by s.version
       ) e),
     (select max(t.sequence_number) from taken t)

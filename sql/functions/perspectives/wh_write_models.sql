@@ -5,7 +5,7 @@
 -- Locks: model rows, by id; it waits for an append that has the same model inline.
 -- Reads by: primary key.
 -- Raises: what a column or a constraint of the table raises.
--- Called by: wh_move_bookmark, wh_write_inline
+-- Called by: wh_move_bookmark, wh_store_streams, wh_write_inline
 create or replace function wh_write_models(p wh_perspectives, p_models jsonb)
 returns void
 language plpgsql

@@ -2,9 +2,9 @@
 -- Locks: none
 -- Reads by: no table
 -- Raises: WB001
--- Called by: deregister_instance, wh_check_ids, wh_check_names, wh_find_models, wh_join_service, wh_make_table,
---   wh_pick_accepted_messages, wh_read_events, wh_refuse_items, wh_refuse_limits, wh_retry_held, wh_send, wh_skip_held,
---   wh_subscribe
+-- Called by: deregister_instance, wh_check_ids, wh_check_names, wh_diff_models, wh_drop_build, wh_find_models,
+--   wh_join_service, wh_make_table, wh_pick_accepted_messages, wh_read_events, wh_rebuild_perspective, wh_refuse_items,
+--   wh_refuse_limits, wh_retry_held, wh_send, wh_skip_held, wh_subscribe, wh_take_streams, wh_want_build
 create or replace function wh_refuse(p_field text, p_problem text)
 returns void
 language plpgsql

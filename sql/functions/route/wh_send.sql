@@ -6,7 +6,7 @@
 -- Locks: deduplication rows by message_id, then message rows; it waits only for a call that stores the same ids.
 -- Reads by: primary key, and as wh_route.
 -- Raises: WB001, serialization_failure
--- Called by: insert-statement.ts, wh_move_bookmark
+-- Called by: insert-statement.ts, wh_move_bookmark, wh_store_streams
 create or replace function wh_send(p_messages jsonb)
 returns int
 language plpgsql security definer
