@@ -1,13 +1,16 @@
 // The guide on testing: a running service goes on when its tables are emptied as the page says.
 import { expect, it } from 'vitest';
 import { receptor } from '../../src/index.js';
+import { placed } from '../events/shop.js';
+import { orders, rowsOf } from '../perspectives/support/orders.js';
 import { OrderPlaced, service } from '../runtime/service.js';
 import { createTestDatabase } from '../support/database.js';
 import { eventually } from '../support/eventually.js';
 import { codeBlocks, pageText } from './page.js';
 
-const empty =
-  codeBlocks(pageText('docs/guide/testing.md'), 'sql').find((sql) => sql.startsWith('-- empty')) ?? '';
+const blockOf = (title: string) =>
+  codeBlocks(pageText('docs/guide/testing.md'), 'sql').find((sql) => sql.startsWith(`-- ${title}\n`)) ?? '';
+const empty = blockOf('empty');
 
 it.for([
   ['as the guide says', empty],
@@ -26,4 +29,17 @@ it.for([
     await db.pool.query(sql);
   }
   expect(handled).toEqual(['a', 'b', 'c']);
+});
+
+it('the perspectives of a running service begin anew after their tables were emptied as the guide says', async () => {
+  await using db = await createTestDatabase();
+  await using shop = service(db, { perspectives: [orders] });
+  await shop.start();
+  for (const cents of [1, 2, 3]) {
+    await shop.events.append(placed('a', cents));
+    await eventually(async () => expect(await rowsOf(db, 'orders')).toMatchObject([{ version: '1', cents }]));
+    // A call that is under way may have locked the tables in another order.
+    await eventually(() => db.pool.query(`begin; ${empty} ${blockOf('empty perspectives')} commit`));
+    expect(await rowsOf(db, 'orders')).toEqual([]);
+  }
 });
