@@ -12,7 +12,7 @@ import { batch, calls } from './support/measured-calls.js';
 /** A row per item, twice over, and the window of 200 in which admission looks for plain inserts. */
 const mostRows = 4 * batch + 200;
 /** A row per instance, a row per lane, a sequence: whole is how they are read. */
-const small = /^wh_service_instances$|^wh_lanes$|^wh_admission$|_seq$/;
+const small = /^wh_service_instances$|^wh_lanes$|^wh_admission$|^wh_perspectives$|_seq$/;
 
 let db: TestDatabase;
 let client: pg.Client;
