@@ -75,6 +75,8 @@ export interface NextBatch {
 export interface TakenBookmark {
   readonly tick: number;
   readonly upto: number;
+  /** Since when it is there. Each move changes it, also one to the same place. */
+  readonly moved_at: string;
   /** How often whoever had it before died or stalled. */
   readonly interruptions: number;
   /** Whether events come one by one, because one of them may end the process. */
@@ -128,6 +130,7 @@ export async function moveBookmark(
   const move = {
     tick: taken.tick,
     upto: taken.upto,
+    moved_at: taken.moved_at,
     to_tick: next.tick,
     to_upto: next.upto,
     swept: next.swept,

@@ -1,7 +1,8 @@
 -- Stores what a perspective has made of a batch, and moves its bookmark, all in one statement. Then returns what comes
 -- next, as wh_take_bookmark does. Null: the caller does not hold the bookmark at this place any more; nothing was
 -- stored.
--- p_move: {tick, upto: where it is, to_tick, to_upto, swept: where it moves to, events: how many were applied}
+-- p_move: {tick, upto, moved_at: where it is, and since when, to_tick, to_upto, swept: where it moves to, events: how
+-- many were applied}
 -- p_results: {models, holds, passed, applied, freed: as wh_write_models and wh_hold_models, messages: as wh_send}
 -- p_goes_on false: the bookmark is released, and nothing is returned as next.
 -- Locks: the row of the bookmark, waiting; checkpoint rows; model rows by id; then as wh_send.
@@ -27,7 +28,8 @@ declare
 begin
   delete from wh_perspective_bookmarks x
   where x.name = p_name and x.from_partition = p_from_partition and x.tick = (p_move ->> 'tick')::bigint and x.upto = (p_move ->> 'upto')::bigint
-    and x.instance_id = p_instance_id
+    -- A retry leaves the bookmark where it is: who took it before that retry does not hold it any more either.
+    and x.moved_at = (p_move ->> 'moved_at')::timestamptz and x.instance_id = p_instance_id
   returning x.* into b;
   if b.name is null then
     return null;
@@ -71,6 +73,6 @@ begin
     b.lease_expiry := v_now + make_interval(secs => p_lease_seconds);
   end if;
   insert into wh_perspective_bookmarks select b.*;
-  return json_build_object('tick', b.tick, 'upto', b.upto, 'interruptions', 0, 'is_careful', b.careful > 0, 'state', p.state, 'next', v_next);
+  return json_build_object('tick', b.tick, 'upto', b.upto, 'moved_at', b.moved_at, 'interruptions', 0, 'is_careful', b.careful > 0, 'state', p.state, 'next', v_next);
 end
 $$;

@@ -1,6 +1,6 @@
--- Returns what the caller has to do next with a bookmark that it has leased: {tick, upto: the place of the bookmark,
--- interruptions, state, next: as wh_next_batch}. Null: it does not hold the bookmark. If there is nothing to do, next
--- is null, and the bookmark is released.
+-- Returns what the caller has to do next with a bookmark that it has leased: {tick, upto, moved_at: the place of the
+-- bookmark, and since when it is there, interruptions, state, next: as wh_next_batch}. Null: it does not hold the
+-- bookmark. If there is nothing to do, next is null, and the bookmark is released.
 -- p_locks: locks the bookmark until the transaction ends, for work that may take longer than a lease.
 -- Locks: the row of the bookmark, if p_locks, skip locked.
 -- Reads by: primary key, newest first; as wh_next_batch.
@@ -42,7 +42,7 @@ begin
     set instance_id = null, lease_expiry = null, interruptions = 0, careful = 0
     where x.name = b.name and x.from_partition = b.from_partition and x.tick = b.tick and x.upto = b.upto and x.instance_id = p_instance_id;
   end if;
-  return json_build_object('tick', b.tick, 'upto', b.upto, 'interruptions', b.interruptions, 'is_careful', b.careful > 0, 'state', p.state,
+  return json_build_object('tick', b.tick, 'upto', b.upto, 'moved_at', b.moved_at, 'interruptions', b.interruptions, 'is_careful', b.careful > 0, 'state', p.state,
     'next', v_next);
 end
 $$;
