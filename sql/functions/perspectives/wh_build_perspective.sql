@@ -14,8 +14,11 @@ declare
   l wh_event_ticks;
   p wh_perspectives;
   v_is_first boolean;
+  -- The last number of that tick, which others before it may have passed: a place within the tick, also when it is merged.
+  v_upto bigint;
 begin
   select t.* into l from wh_event_ticks t order by t.tick desc limit 1;
+  v_upto := coalesce(upper(l.covers) - 1, 0);
   p.base_name := p_perspective ->> 'name';
   p.version := (p_perspective ->> 'version')::int;
   p.build := p_build;
@@ -32,10 +35,10 @@ begin
   insert into wh_perspectives (name, code, base_name, version, build, kind, is_inline, event_types, table_name, columns, fingerprint, state,
     started_tick, started_high, started_next_xid, started_open, announced_tick, announced_upto)
   values (p.name, p.code, p.base_name, p.version, p.build, p.kind, p.is_inline, p.event_types, p.table_name, p.columns, p.fingerprint, p.state,
-    coalesce(l.tick, 0), coalesce(l.high, 0), coalesce(l.next_xid, '0'), coalesce(l.open, '{}'), coalesce(l.tick, 0), {Everything})
+    coalesce(l.tick, 0), coalesce(l.high, 0), coalesce(l.next_xid, '0'), coalesce(l.open, '{}'), coalesce(l.tick, 0), v_upto)
   returning * into p;
   insert into wh_perspective_bookmarks (name, from_partition, to_partition, tick, upto, swept)
-  select p.name, 0, 9999, case when is_swept then l.tick else 0 end, case when is_swept then l.high else 0 end, case when is_swept then 0 end
+  select p.name, 0, 9999, case when is_swept then l.tick else 0 end, case when is_swept then v_upto else 0 end, case when is_swept then 0 end
   from (select p.kind = 'stream' and l.tick is not null as is_swept) s;
   if p.table_name is not null then
     perform wh_make_table(p, p_perspective -> 'indexes');

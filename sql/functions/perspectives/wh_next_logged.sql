@@ -13,6 +13,7 @@ as $$
 declare
   v_announces boolean := p.state = any(array['live', 'building']);
   v_has_holds boolean := exists (select from wh_perspective_checkpoints k where k.perspective_name = p.name and k.held);
+  v_announced_tick bigint := wh_present_tick(p.announced_tick);
   v_live_tick bigint;
   v_live_upto bigint;
   v_tick bigint;
@@ -27,9 +28,9 @@ begin
   end if;
   with part as materialized (
     select r.* from wh_read_events(b.tick, b.upto, p.event_types, p_limit) r
-    where v_announces or v_live_tick is null or (r.tick, r.sequence_number) <= (v_live_tick, v_live_upto)
+    where v_announces or v_live_tick is null or (r.tick, r.sequence_number) <= (wh_present_tick(v_live_tick), v_live_upto)
   ), event as (
-    select e.*, v_announces and (e.tick, e.sequence_number) > (p.announced_tick, p.announced_upto) as announces,
+    select e.*, v_announces and (e.tick, e.sequence_number) > (v_announced_tick, p.announced_upto) as announces,
            v_has_holds and exists (
              select from wh_perspective_checkpoints k where k.stream_id = e.stream_id and k.perspective_name = p.name and k.held) as held
     from part e
