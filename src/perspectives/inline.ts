@@ -7,6 +7,7 @@ import { type ConnectionPool, type Queryable, withPooledClient } from '../databa
 import { foldModels, type Perspective, StoredEvent } from '../fold/index.js';
 import type { Logger } from '../logger.js';
 import type { NewOutboxMessage, StreamId } from '../message.js';
+import { knownEvents } from './known-events.js';
 import { type AnyPerspective, codeOf } from './registry.js';
 
 interface InlineOptions {
@@ -60,8 +61,9 @@ export class InlinePerspectives {
       const perspective = this.#byCode.get(code) as Perspective<unknown>;
       const before = new Map(streams.map(({ id, model, version }) => [id, { model, version }]));
       const missing = streams.flatMap((stream) => stream.events.map((row) => new StoredEvent(row)));
+      const { known, strange } = knownEvents(perspective, missing);
       const models = [];
-      for (const result of await foldModels(perspective, before, missing)) {
+      for (const result of [...(await foldModels(perspective, before, known)), ...strange]) {
         if (result.kind === 'held') this.#log(name, result.error.message);
         else {
           const { id, model: data, version, event } = result;
