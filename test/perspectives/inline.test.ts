@@ -20,7 +20,7 @@ const PayOrder = defineCommand('PayOrder', {
 });
 
 describe('an inline perspective', () => {
-  it('its model is there when an append has returned', async () => {
+  it('an inline model is there when an append has returned', async () => {
     await using db = await createTestDatabase();
     await using shop = service(db, { perspectives: [steps] });
     await shop.start();
@@ -30,7 +30,7 @@ describe('an inline perspective', () => {
     }
   });
 
-  it('its model is stored with a decision, or not at all', async () => {
+  it('an inline model is stored with a decision, or not at all', async () => {
     await using db = await createTestDatabase();
     await using shop = service(db, { perspectives: [steps] });
     await shop.start();
@@ -44,7 +44,7 @@ describe('an inline perspective', () => {
     expect(await rowsOf(db, 'steps')).toMatchObject([{ version: '1' }]);
   });
 
-  it('its model is stored in the transaction of a receptor that publishes the event', async () => {
+  it('an inline model is stored in the transaction of a receptor that publishes the event', async () => {
     await using db = await createTestDatabase();
     const seen: unknown[] = [];
     await using shop = service(db, {

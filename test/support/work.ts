@@ -101,9 +101,9 @@ function join(all: Parameters, part: Parameters): Parameters {
   return joined;
 }
 
-/** Arrays and objects are JSON, but for the ids to renew and the handlers, which are arrays of PostgreSQL's. */
+/** Arrays and objects are JSON, but for the ids to renew, the handlers and the perspectives: arrays of PostgreSQL's. */
 function encode(name: string, value: unknown): unknown {
-  const isArray = name.startsWith('p_renew') || name === 'p_inbox_handlers';
+  const isArray = name.startsWith('p_renew') || name === 'p_inbox_handlers' || name === 'p_perspectives';
   return typeof value === 'object' && !isArray && value !== null ? JSON.stringify(value) : value;
 }
 
