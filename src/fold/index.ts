@@ -5,6 +5,7 @@
 export { type CustomPerspective, perspectiveFor } from './custom-perspective.js';
 export { type Decider, type DeciderOptions, decider, type Fold, foldEvents } from './decider.js';
 export { deepFreeze } from './deep-freeze.js';
+export { foldFailed } from './fold-failed.js';
 export { foldModels } from './fold-models.js';
 export {
   type KeyedPerspective,

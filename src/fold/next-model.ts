@@ -26,6 +26,8 @@ interface ModelRules {
 export interface Announcement {
   readonly message: MessageToSend<'event'>;
   readonly event: StoredEvent;
+  /** The place of its function among those of the perspective that announce this type. */
+  readonly nth: number;
 }
 
 /** Reads the payload of an event. */
@@ -117,7 +119,7 @@ export async function announce(
   before: unknown,
 ): Promise<Announcement[]> {
   const made: Announcement[] = [];
-  for (const { definition, make } of rules.announcers) {
+  for (const [i, { definition, make }] of rules.announcers.entries()) {
     const payload = callFor(rules, event, () => make(value, before));
     if (payload === undefined) continue;
     try {
@@ -128,7 +130,10 @@ export async function announce(
         cause,
       });
     }
-    made.push({ message: definition(payload as never), event });
+    const nth = rules.announcers
+      .slice(0, i)
+      .filter((each) => each.definition.type === definition.type).length;
+    made.push({ message: definition(payload as never), event, nth });
   }
   return made;
 }

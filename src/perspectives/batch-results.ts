@@ -62,7 +62,7 @@ function holdOf({ events, held = [] }: NextBatch, { key, row, error, isRetried }
     failed_version: row.version,
     failed_event_id: row.event_id,
     failed_type: row.event_type,
-    error: error.message,
+    error: storable(error.message),
     retry_seconds: isRetried ? retrySecondsOf(due?.attempts ?? 0) : null,
   };
   if (key !== null) {
@@ -77,14 +77,22 @@ function holdOf({ events, held = [] }: NextBatch, { key, row, error, isRetried }
   };
 }
 
+const longestError = 4_000;
+
+/** Without what jsonb refuses: whatever a function throws, its stream can be held. */
+const storable = (text: string) => text.slice(0, longestError).replaceAll('\0', '').toWellFormed();
+
 const isOf = ({ model_key, stream_id }: DueRow, key: string | null, row: BatchRow) =>
   key === null ? stream_id === row.stream_id : model_key === key;
 
-/** The streams that are held, with the last of their events in the batch. */
+/** The streams that are held, with the last of their events in the batch, and the last that is not announced. */
 function passedStreams(events: readonly BatchRow[]): readonly object[] {
-  const last = new Map<string, object>();
+  const last = new Map<string, { quiet_version: number }>();
   for (const { stream_id, version, announces, held } of events) {
-    if (held) last.set(stream_id, { stream_id, version, announces });
+    if (!held) continue;
+    const quiet_version = announces ? (last.get(stream_id)?.quiet_version ?? 0) : version;
+    const passed = { stream_id, version, quiet_version };
+    last.set(stream_id, passed);
   }
   return [...last.values()];
 }

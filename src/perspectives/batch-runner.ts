@@ -15,6 +15,7 @@ import {
   type Queryable,
   withPooledClient,
 } from '../database/index.js';
+import { describeError } from '../describe-error.js';
 import type { Origin } from '../dispatch/index.js';
 import { WhizbangError } from '../errors.js';
 import type { CustomPerspective, ModelPerspective } from '../fold/index.js';
@@ -106,9 +107,8 @@ export class BatchRunner<Tx> {
   }
 
   #runCustom(perspective: CustomPerspective<Tx>, { key, goesOn }: Run): Promise<TakenBookmark | null> {
-    const isAlone = this.#oneByOne.isOn(key);
     const limit = this.#limitOf(perspective, key);
-    return runCustomBatch(this.#options, { perspective, key, limit, isAlone, goesOn });
+    return runCustomBatch(this.#options, { perspective, key, limit, goesOn });
   }
 
   /**
@@ -177,18 +177,19 @@ const isRefusal = (error: unknown) =>
 
 function refusedOf(
   { kind, name }: AnyPerspective,
-  { events }: NextBatch,
+  { mode, events, held }: NextBatch,
   { outcome, error }: RefusedModels,
 ): readonly FailedEvent[] {
   const message = `${name}: its model was refused by PostgreSQL: ${(error as Error).message}`;
   const row = events.find(({ held }) => !held);
   if (row === undefined) throw error;
-  const keys = kind === 'keyed' ? outcome.models.map(({ id }) => id) : [null];
+  const isByKey = kind === 'keyed' && (mode === 'log' || held?.[0]?.model_key !== undefined);
+  const keys = isByKey ? outcome.models.map(({ id }) => id) : [null];
   return keys.map((key) => ({ key, row, error: { message }, isRetried: true }));
 }
 
 function failureOf({ row, error }: CustomFailure): FailedEvent {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = error instanceof Error ? error.message : describeError(error);
   return { key: null, row, error: { message }, isRetried: true };
 }
 
@@ -206,11 +207,12 @@ function isDeadly({ interruptions, is_careful, next }: TakenBookmark): boolean {
   return is_careful && interruptions >= mostInterruptions && (next?.events.length ?? 0) > 0;
 }
 
-function heldUnrun({ events }: NextBatch): BatchOutcome {
+function heldUnrun({ events, held }: NextBatch): BatchOutcome {
   const row = events.find(({ held }) => !held);
   if (row === undefined) return { models: [], failed: [], messages: [] };
   const error = new WhizbangError('FOLD_FAILED', {
     message: `Whoever applied ${row.event_type} (version ${row.version} of stream ${row.stream_id}) died or stalled ${mostInterruptions} times.`,
   });
-  return { models: [], failed: [{ key: null, row, error, isRetried: false }], messages: [] };
+  const key = held?.[0]?.model_key ?? null;
+  return { models: [], failed: [{ key, row, error, isRetried: false }], messages: [] };
 }

@@ -17,6 +17,7 @@ import { streamIdOf } from '../messages/index.js';
 import type { RunWatched } from '../work/index.js';
 import { encodeResults } from './batch-results.js';
 import { parentOf } from './fold-batch.js';
+import { strangeEvent } from './known-events.js';
 import type { OpenEvents } from './open-events.js';
 
 interface CustomBatchOptions<Tx> {
@@ -32,12 +33,10 @@ interface CustomRun<Tx> {
   readonly perspective: CustomPerspective<Tx>;
   readonly key: BookmarkKey;
   readonly limit: number;
-  /** Whether only the first of several held streams is tried. */
-  readonly isAlone: boolean;
   readonly goesOn: () => boolean;
 }
 
-/** A function of the user's has failed at an event. The batch was rolled back. */
+/** A function of the user's has failed at an event, or what it has written. The batch was rolled back. */
 export class CustomFailure {
   readonly row: BatchRow;
   readonly error: unknown;
@@ -53,16 +52,18 @@ export class CustomFailure {
 /** Runs a batch. Throws a CustomFailure when a function failed, and other errors when the database did. */
 export async function runCustomBatch<Tx>(
   { transaction, schema, leaseSeconds, origin, keys }: CustomBatchOptions<Tx>,
-  { perspective, key, limit, isAlone, goesOn }: CustomRun<Tx>,
+  { perspective, key, limit, goesOn }: CustomRun<Tx>,
 ): Promise<TakenBookmark | null> {
   let failure: CustomFailure | undefined;
+  let last: { readonly row: BatchRow; readonly batch: NextBatch } | undefined;
   try {
     return await transaction(async (tx, watched) => {
       failure = undefined;
+      last = undefined;
       const { db } = watched;
       const taken = await takeBookmark(db, schema, key, limit, true);
       if (taken?.next == null) return taken;
-      const batch = isAlone ? firstHeld(taken.next) : taken.next;
+      const batch = taken.next;
       const until = performance.now() + (leaseSeconds * 1000) / 4;
       const messages: NewOutboxMessage[] = [];
       let done = 0;
@@ -70,6 +71,7 @@ export async function runCustomBatch<Tx>(
         if (done > 0 && performance.now() > until) break;
         done++;
         if (row.held) continue;
+        last = { row, batch };
         try {
           messages.push(...(await applyRow(perspective, row, tx, origin)));
         } catch (error) {
@@ -84,7 +86,10 @@ export async function runCustomBatch<Tx>(
       return moveBookmark(db, schema, key, move);
     });
   } catch (error) {
-    throw failure ?? error;
+    if (failure !== undefined) throw failure;
+    // The functions have returned. What they did fails now: a constraint that is checked at the commit, or an error of
+    // a statement that they did not pass on.
+    throw last === undefined ? error : new CustomFailure(last.row, error, last.batch);
   }
 }
 
@@ -96,7 +101,7 @@ async function applyRow<Tx>(
 ): Promise<readonly NewOutboxMessage[]> {
   const event = new StoredEvent(row);
   const step = perspective.steps.get(row.event_type);
-  if (step === undefined) return [];
+  if (step === undefined) throw strangeEvent(perspective, event).error;
   const payload = await readEvent(perspective, step, event);
   const collected = new CollectedMessages();
   const sender = continuing(origin, parentOf(row), collected);
@@ -126,16 +131,5 @@ function upTo(batch: NextBatch, done: number): NextBatch {
     ...batch,
     events,
     held: held.map((due) => ({ ...due, is_whole: due.is_whole === true && !streams.has(due.stream_id) })),
-  };
-}
-
-/** Only the first of the held streams that are due. */
-function firstHeld(batch: NextBatch): NextBatch {
-  const first = batch.held?.[0];
-  if (batch.mode !== 'held' || first === undefined) return batch;
-  return {
-    ...batch,
-    held: [first],
-    events: batch.events.filter(({ stream_id }) => stream_id === first.stream_id),
   };
 }

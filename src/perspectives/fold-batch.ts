@@ -7,12 +7,15 @@ import {
   type Announcement,
   foldModels,
   type ModelPerspective,
+  type ModelResult,
   StoredEvent,
   type StoredModel,
 } from '../fold/index.js';
 import type { NewOutboxMessage } from '../message.js';
 import { type Envelope, envelopeOf, streamIdOf } from '../messages/index.js';
 import type { BatchOutcome } from './batch-results.js';
+import { foldKey, foldLate, type ReadStored } from './fold-retries.js';
+import { knownEvents } from './known-events.js';
 import type { OpenEvents } from './open-events.js';
 
 type ReadModels = (ids: readonly string[]) => Promise<readonly ModelRow[]>;
@@ -26,21 +29,23 @@ export async function foldBatch(
   const rows = new Map(batch.events.map((row) => [row.event_id, row]));
   const rowOf = ({ eventId }: StoredEvent) => rows.get(eventId) as BatchRow;
   const opened = await keys.openEvents(batch.events.filter(({ held }) => !held));
-  const events = opened.map((row) => new StoredEvent(row));
   const onlyKey = batch.held?.[0]?.model_key;
-  const results = await foldModels(
-    perspective,
-    async (ids) => storedModels(ids, await read(onlyKey === undefined ? ids : [onlyKey]), onlyKey),
-    events,
+  const results = await resultsOf(perspective, { ...batch, events: opened }, async (ids) =>
+    storedModels(ids, await read(onlyKey === undefined ? ids : [onlyKey]), onlyKey),
   );
+  const isByKey = perspective.kind === 'keyed' && (batch.mode === 'log' || onlyKey !== undefined);
   const announcements: { readonly id: string; readonly announcement: Announcement }[] = [];
   const models = [];
   const failed = [];
   for (const result of results) {
     const { id, event } = result;
     if (result.kind === 'held') {
-      const key = perspective.kind === 'keyed' ? id : null;
-      failed.push({ key, row: rowOf(event), error: result.error, isRetried: true });
+      failed.push({
+        key: isByKey ? (onlyKey ?? id) : null,
+        row: rowOf(event),
+        error: result.error,
+        isRetried: true,
+      });
       continue;
     }
     models.push({ id: result.id, data: result.model, version: result.version, scope: event.scope });
@@ -55,6 +60,27 @@ export async function foldBatch(
     messages.push(await announced(perspective, id, announcement, { ...origin, parent }));
   }
   return { models, failed, messages };
+}
+
+async function resultsOf(
+  perspective: ModelPerspective<unknown>,
+  { mode, events, held }: NextBatch,
+  read: ReadStored,
+): Promise<readonly ModelResult<unknown>[]> {
+  const all = events.filter((row) => !row.held).map((row) => new StoredEvent(row));
+  if (perspective.kind === 'keyed' && mode === 'held') {
+    const isOfKey = held?.[0]?.model_key !== undefined;
+    return isOfKey ? foldKey(perspective, read, all) : foldLate(perspective, read, all);
+  }
+  const { known, strange } = knownEvents(perspective, all);
+  const results = await foldModels(perspective, read, known);
+  // An event before it may have failed: of a stream, or one whose keys are not known.
+  const isOfStream = perspective.kind === 'stream';
+  const isHeld = (streamId: string) =>
+    results.some(
+      (each) => each.kind === 'held' && each.streamId === streamId && (isOfStream || each.id === null),
+    );
+  return [...results, ...strange.filter(({ streamId }) => !isHeld(streamId))];
 }
 
 /** The models that are stored. When one key is tried again, nothing is applied to any other. */
@@ -81,11 +107,13 @@ function storedModels(
 async function announced(
   { name }: ModelPerspective<unknown>,
   id: string,
-  { message, event }: Announcement,
+  { message, event, nth }: Announcement,
   { parent, ...origin }: Origin & { readonly parent: Envelope },
 ): Promise<NewOutboxMessage> {
   const collected = new CollectedMessages();
-  const messageId = streamIdOf(['announced', name, message.definition.type, event.eventId, id].join('\n'));
+  const messageId = streamIdOf(
+    ['announced', name, message.definition.type, event.eventId, id, nth].join('\n'),
+  );
   await continuing(origin, parent, collected).publish(message, { messageId });
   return collected.messages[0] as NewOutboxMessage;
 }

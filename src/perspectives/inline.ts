@@ -7,6 +7,7 @@ import { type ConnectionPool, type Queryable, withPooledClient } from '../databa
 import { foldModels, type Perspective, StoredEvent } from '../fold/index.js';
 import type { Logger } from '../logger.js';
 import type { NewOutboxMessage, StreamId } from '../message.js';
+import { knownEvents } from './known-events.js';
 import type { OpenEvents } from './open-events.js';
 import { type AnyPerspective, codeOf } from './registry.js';
 
@@ -66,8 +67,9 @@ export class InlinePerspectives {
       const rows = streams.flatMap((stream) => stream.events);
       const opened = await this.#keys.openEvents(rows, { db, holds: true });
       const missing = opened.map((row) => new StoredEvent(row));
+      const { known, strange } = knownEvents(perspective, missing);
       const models = [];
-      for (const result of await foldModels(perspective, before, missing)) {
+      for (const result of [...(await foldModels(perspective, before, known)), ...strange]) {
         if (result.kind === 'held') this.#log(name, result.error.message);
         else {
           const { id, model: data, version, event } = result;

@@ -3,6 +3,7 @@
 import { describe } from 'vitest';
 import { describeAppending } from './conformance-of-appending.js';
 import { describeBatchCalls } from './conformance-of-batch-calls.js';
+import { describePerspectives } from './conformance-of-perspectives.js';
 import { describeRefusals } from './conformance-of-refusals.js';
 import { describeSending } from './conformance-of-sending.js';
 import type { Subject } from './subject.js';
@@ -14,6 +15,7 @@ export function describeTransactions(subject: Subject): void {
     describeSending(subject, world);
     describeBatchCalls(world);
     describeAppending(world);
+    describePerspectives(world);
     describeRefusals(subject, world);
   });
 }

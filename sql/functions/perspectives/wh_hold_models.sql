@@ -2,7 +2,7 @@
 -- p_holds: [{stream_id | model_key, last_version, passed_version, quiet_version, failed_version, failed_event_id,
 -- failed_type, tick, upto, error, retry_seconds}]: an event has failed. retry_seconds null: it waits for somebody to
 -- act.
--- p_passed: [{stream_id, version, announces}]: events of held streams that the bookmark passes.
+-- p_passed: [{stream_id, version, quiet_version}]: events of held streams that the bookmark passes.
 -- p_applied: [{stream_id | model_key, last_version, tick, upto}]: a retry has come so far, and goes on.
 -- p_freed: [{stream_id | model_key}]: nothing is left; what was skipped is kept.
 -- Locks: rows of wh_perspective_checkpoints, waiting.
@@ -34,8 +34,8 @@ begin
   -- Not if somebody has skipped the event while it was tried.
   where k.skipped @> jsonb_build_array(jsonb_build_object('event_id', excluded.failed_event_id)) is not true;
   update wh_perspective_checkpoints k
-  set passed_version = greatest(k.passed_version, x.version), quiet_version = case when x.announces then k.quiet_version else greatest(k.quiet_version, x.version) end
-  from jsonb_to_recordset(p_passed) as x(stream_id uuid, version bigint, announces boolean)
+  set passed_version = greatest(k.passed_version, x.version), quiet_version = greatest(k.quiet_version, x.quiet_version)
+  from jsonb_to_recordset(p_passed) as x(stream_id uuid, version bigint, quiet_version bigint)
   where k.stream_id = x.stream_id and k.perspective_name = p_name and k.held;
   update wh_perspective_checkpoints k
   set last_version = coalesce(x.last_version, k.last_version), held_tick = coalesce(x.tick, k.held_tick), held_upto = coalesce(x.upto, k.held_upto),

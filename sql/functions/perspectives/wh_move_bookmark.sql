@@ -50,6 +50,8 @@ begin
   b.tick := (p_move ->> 'to_tick')::bigint;
   b.upto := (p_move ->> 'to_upto')::bigint;
   b.swept := (p_move ->> 'swept')::bigint;
+  -- A retry leaves the bookmark where it is: who took it before that retry does not hold it any more either.
+  b.fence := b.fence + 1;
   b.interruptions := 0;
   b.careful := greatest(b.careful - greatest(v_events, 1), 0);
   if b.applied_since < v_now - interval '1 minute' then

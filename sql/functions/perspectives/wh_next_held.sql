@@ -1,6 +1,7 @@
 -- Returns the events of held streams of a perspective whose retry is due, with the rows that hold them; null: none is.
 -- Of a key it is one model at a time: all events behind its place up to the bookmark; its keys are the caller's
--- business.
+-- business. Events of a held stream are left to the retry of that stream.
+-- With a limit of 1 it is one event of one stream: then the caller knows which one has failed.
 -- {mode, tick, upto, swept, events: [event + {announces, held}], held: [row], through: where the read of a key has
 -- ended before the bookmark}
 -- Locks: none
@@ -13,9 +14,9 @@ language plpgsql
 as $$
 declare
   v_announces boolean := p.state = any(array['live', 'building']);
-  v_announced bigint := wh_present_tick(p.announced_tick);
-  v_last_tick bigint := wh_present_tick(b.tick);
   v_key wh_perspective_checkpoints;
+  v_bookmark_tick bigint := wh_present_tick(b.tick);
+  v_announced_tick bigint := wh_present_tick(p.announced_tick);
   v_events json;
   v_held json;
   v_tick bigint;
@@ -33,15 +34,19 @@ begin
   end if;
   if v_key.model_key is not null then
     select coalesce(json_agg(e order by e.tick, e.sequence_number)
-             filter (where e.event_id is not null and (e.tick, e.sequence_number) <= (v_last_tick, b.upto)), '[]'),
+             filter (where e.event_id is not null and not e.is_elsewhere and (e.tick, e.sequence_number) <= (v_bookmark_tick, b.upto)), '[]'),
            max(e.tick), max(e.sequence_number) filter (where e.tick = e.last_tick)
     into v_events, v_tick, v_upto
     from (
-      select r.*, v_announces and (r.tick, r.sequence_number) > (v_announced, p.announced_upto) as announces, false as held,
-             max(r.tick) over () as last_tick
+      select r.*, v_announces and (r.tick, r.sequence_number) > (v_announced_tick, p.announced_upto) as announces, false as held,
+             max(r.tick) over () as last_tick,
+             exists (
+               select from wh_perspective_checkpoints k
+               where k.stream_id = r.stream_id and k.perspective_name = p.name and k.held and k.model_key is null and k.last_version < r.version
+             ) as is_elsewhere
       from wh_read_events(v_key.held_tick, v_key.held_upto, p.event_types, p_limit) r
     ) e;
-    if v_tick is not null and (v_tick, v_upto) < (v_last_tick, b.upto) then
+    if v_tick is not null and (v_tick, v_upto) < (v_bookmark_tick, b.upto) then
       v_through := json_build_object('tick', v_tick, 'upto', v_upto);
     end if;
     v_held := json_build_array(json_build_object('stream_id', v_key.stream_id, 'model_key', v_key.model_key, 'attempts', v_key.attempts));
@@ -51,7 +56,7 @@ begin
       where k.perspective_name = p.name and k.held and k.retry_at <= clock_timestamp() and k.model_key is null
         and wh_partition(k.stream_id, 10000) between b.from_partition and b.to_partition
       order by k.retry_at
-      limit 20
+      limit least(20, p_limit)
     ), event as materialized (
       select e.*
       from due d

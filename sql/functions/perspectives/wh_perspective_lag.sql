@@ -44,7 +44,7 @@ begin
   percent := 100;
   if b.swept is not null then
     events := events + p.started_high - b.swept;
-    waits_since := (select s.created_at from wh_event_store s where s.sequence_number > b.swept order by s.sequence_number limit 1);
+    waits_since := (select s.created_at from wh_events s where s.sequence_number > b.swept order by s.sequence_number limit 1);
     percent := 100 * b.swept / greatest(p.started_high, 1);
   elsif b.tick < p.started_tick then
     percent := least(100 * b.upto / greatest(p.started_high, 1), 99);

@@ -96,7 +96,15 @@ export class DeliveryIntake {
 function newMessage(content: Delivery['content']): NewInboxMessage {
   if (isUnreadable(content)) return storeUnreadable(content.unreadable, content.bytes);
   const { messageId, type, payload, metadata, scope, streamId }: TransportMessage = content;
-  const row = { messageId, handlerName: type, eventType: type, eventData: payload, metadata, scope, streamId };
+  const row = {
+    messageId,
+    handlerName: type,
+    eventType: type,
+    eventData: payload,
+    metadata,
+    scope,
+    streamId,
+  };
   // An event is one of this service too: it is in its store before its receptors run.
   const isEvent = streamId != null && (metadata as { kind?: unknown } | undefined)?.kind === 'event';
   return isEvent ? { ...row, isEvent } : row;

@@ -6,7 +6,6 @@ import { expect } from 'vitest';
 import { eventually } from '../../support/eventually.js';
 import type { Plan } from './plan.js';
 
-const program = fileURLToPath(new URL('program.ts', import.meta.url));
 const run = promisify(execFile);
 
 interface InstanceProcess extends AsyncDisposable {
@@ -19,7 +18,15 @@ interface InstanceProcess extends AsyncDisposable {
 }
 
 /** Starts an instance as a process of its own. Resolves when it works. It is killed at the end, whatever happens. */
-export async function startProcess(plan: Plan): Promise<InstanceProcess> {
+export const startProcess = (plan: Plan): Promise<InstanceProcess> =>
+  startProgram(new URL('program.ts', import.meta.url), plan);
+
+/** The same with another program. */
+export async function startProgram<P extends Pick<Plan, 'accident'>>(
+  file: URL,
+  plan: P,
+): Promise<InstanceProcess> {
+  const program = fileURLToPath(file);
   const child = fork(program, [JSON.stringify(plan)], { execArgv: ['--import', 'tsx'] });
   let hasEnded = false;
   const ended = once(child, 'exit').then(([code, signal]) => {
