@@ -51,6 +51,7 @@ export interface SwitchOptions extends WatchOptions {
 /** Time limit of a statement: a table with its indexes is made, while others register theirs. */
 const answerMs = 60_000;
 
+/** Builds of the perspectives of a service: made again, compared, switched and dropped. */
 export class PerspectiveBuilds<Tx> {
   readonly #options: BuildsOptions<Tx>;
 

@@ -73,7 +73,7 @@ describe('a rebuild whose instance is killed', () => {
     });
   });
 
-  it('queries of the view see whole models and never fewer events, while rebuilds go on', async () => {
+  it('a query of the view sees whole models and never fewer events, while rebuilds go on', async () => {
     await using db = await createTestDatabase();
     await using shop = service(db, { perspectives: [ledger] });
     await shop.start();
