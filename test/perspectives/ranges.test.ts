@@ -53,7 +53,7 @@ async function finish(db: TestDatabase, claim: () => Promise<RangeWorker[]>): Pr
 
 describe('the ranges of a perspective', () => {
   for (const seed of [1, 2, 3, 4, 5, 6]) {
-    it(`ranges that are split, joined and lost in any order apply every event once, seed ${seed}`, async () => {
+    it(`a perspective whose ranges are split, joined and lost in any order applies every event once, seed ${seed}`, async () => {
       await using db = await createTestDatabase();
       await using writer = service(db);
       const [a, b, c] = await begin(db);
