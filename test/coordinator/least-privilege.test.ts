@@ -12,7 +12,6 @@ import { inboxMessage, outboxMessage } from './new-messages.js';
 /** The page's own SQL, under names that no other test uses. Roles belong to the whole server. */
 const page = readFileSync(new URL('../../docs/operate/least-privilege.md', import.meta.url), 'utf8');
 const blocks = [...page.matchAll(/```sql\n([\s\S]*?)```/g)].map(([, sql = '']) => sql);
-
 let db: TestDatabase;
 let app: pg.Pool;
 let names: (text: string) => string;
@@ -138,14 +137,19 @@ describe('A role with the documented grants', () => {
       'wh_append',
       'wh_archive_stream',
       'wh_audit_ticks',
+      'wh_build_progress',
+      'wh_builds',
       'wh_channel',
       'wh_count_interruption',
       'wh_delete_stream',
+      'wh_diff_models',
+      'wh_drop_build',
       'wh_event_progress',
       'wh_fall_asleep',
       'wh_find_models',
       'wh_forget',
       'wh_idle_streams',
+      'wh_inline_models',
       'wh_join_service',
       'wh_listens',
       'wh_load_model',
@@ -160,20 +164,27 @@ describe('A role with the documented grants', () => {
       'wh_read_keys',
       'wh_read_models',
       'wh_read_stream',
+      'wh_rebuild_perspective',
       'wh_receive',
       'wh_receivers',
       'wh_receptor_records',
       'wh_register_perspective',
+      'wh_reset_perspective',
       'wh_retry_held',
       'wh_save_snapshot',
       'wh_send',
       'wh_skip_held',
+      'wh_store_streams',
       'wh_subscribe',
+      'wh_switch_perspective',
       'wh_take_bookmark',
+      'wh_take_streams',
       'wh_tick',
       'wh_transfer',
       'wh_transfer_each',
       'wh_wake_up',
+      'wh_want_build',
+      'wh_write_inline',
     ]);
   });
 

@@ -1,14 +1,19 @@
 import { readFileSync } from 'node:fs';
 import pg from 'pg';
 import { expect, it } from 'vitest';
-import { createWhizbang, migrate } from '../../src/index.js';
+import { z } from 'zod';
+import { createWhizbang, migrate, perspective } from '../../src/index.js';
 import { silentLogger } from '../../src/logger.js';
-import { paid, placed } from '../events/shop.js';
+import { OrderPlaced, paid, placed } from '../events/shop.js';
 import { createTestDatabase } from '../support/database.js';
 import { eventually } from '../support/eventually.js';
 import { orders, revenue } from './support/orders.js';
 import { fragileOrders } from './support/poison.js';
 
+const inlined = perspective('inlined', { model: z.object({ cents: z.number() }), inline: true }).starts(
+  OrderPlaced,
+  ({ cents }) => ({ cents }),
+);
 const page = readFileSync(new URL('../../docs/operate/least-privilege.md', import.meta.url), 'utf8');
 
 it('a role with the documented grants can keep, query and operate perspectives', async () => {
@@ -26,11 +31,12 @@ it('a role with the documented grants can keep, query and operate perspectives',
   const pool = new pg.Pool({ connectionString: db.connectionString, options, max: 12 });
   try {
     const fragile = fragileOrders({ isCured: false });
-    const perspectives = [orders, revenue, fragile];
+    const perspectives = [orders, revenue, fragile, inlined];
     const common = { service: 'shop', schema: 'messaging', logger: silentLogger };
     await using shop = createWhizbang({ ...common, pool, perspectives });
     await shop.start();
     const atLeast = await shop.events.append([placed('a', 13), paid('a', 13)]);
+    expect(await shop.model(inlined).get('a')).toEqual({ cents: 13 });
     const long = { timeoutSeconds: 60 };
     expect(await shop.model(orders).get('a', { atLeast })).toMatchObject({ status: 'paid' });
     expect(await shop.model(revenue).get('2026-11-17', { atLeast, ...long })).toMatchObject({ orders: 1 });
@@ -42,6 +48,7 @@ it('a role with the documented grants can keep, query and operate perspectives',
     await shop.model(fragile).waitFor(atLeast, long);
     expect((await shop.perspectives.status()).map(({ name }) => name)).toEqual([
       'fragile',
+      'inlined',
       'orders',
       'revenue',
     ]);
