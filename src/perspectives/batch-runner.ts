@@ -71,7 +71,7 @@ export class BatchRunner<Tx> {
   async run(perspective: AnyPerspective<Tx>, run: Run): Promise<TakenBookmark | null | undefined> {
     const { key, taken } = run;
     if (taken.next.mode === 'switch') return this.#switch(perspective, run);
-    if (isDeadly(taken)) return this.#move(perspective, run, taken.next, heldUnrun(taken.next));
+    if (isDeadly(taken)) return this.#move(perspective, run, taken.next, heldWithoutRun(taken.next));
     try {
       const moved = await (perspective.kind === 'custom'
         ? this.#runCustom(perspective, run)
@@ -207,7 +207,7 @@ function isDeadly({ interruptions, is_careful, next }: TakenBookmark): boolean {
   return is_careful && interruptions >= mostInterruptions && (next?.events.length ?? 0) > 0;
 }
 
-function heldUnrun({ events, held }: NextBatch): BatchOutcome {
+function heldWithoutRun({ events, held }: NextBatch): BatchOutcome {
   const row = events.find(({ held }) => !held);
   if (row === undefined) return { models: [], failed: [], messages: [] };
   const error = new WhizbangError('FOLD_FAILED', {

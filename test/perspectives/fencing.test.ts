@@ -39,7 +39,10 @@ async function fold(db: TestDatabase, key: BookmarkKey, taken: Taken) {
   const { next } = taken;
   const read = (ids: readonly string[]) => readModels(db.pool, 'public', key.name, ids);
   const origin = { service: 'shop', instanceId: key.instanceId };
-  const outcome = await foldBatch(amounts, next, read, origin as never);
+  const outcome = await foldBatch(amounts, next, read, {
+    origin: origin as never,
+    keys: { openEvents: async (rows) => rows },
+  });
   const move = { taken, next, results: encodeResults(next, outcome), leaseSeconds: 60, limit, goesOn: true };
   return () => moveBookmark(db.pool, 'public', key, move);
 }

@@ -92,7 +92,10 @@ describe('a comparison of two builds', () => {
     await using shop = service(db, { perspectives: [orders] });
     await shop.start();
     for (let i = 0; i < 12; i++) await shop.events.append(placed(`o${i}`, i));
-    await eventually(async () => expect(await buildsOf(db, 'orders')).toEqual({ 'orders@1': 'live' }));
+    await eventually(async () => {
+      expect(await buildsOf(db, 'orders')).toEqual({ 'orders@1': 'live' });
+      expect((await db.pool.query('select from orders')).rowCount).toBe(12);
+    });
     await shop.perspectives.rebuild(orders, { switchOver: false });
     expect(await shop.perspectives.diff(orders)).toMatchObject({
       build: 'orders@1',
