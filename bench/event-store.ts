@@ -31,6 +31,7 @@ export class BenchEventStore {
   /** Removes all that ticks need of an append: this is what the store was before them. */
   async withoutTicks(): Promise<void> {
     await this.client.query(`
+      drop view wh_events;
       alter table wh_event_store drop column transaction_id;
       drop index wh_event_store_sequence;
       create index wh_event_store_sequence on wh_event_store (sequence_number)`);

@@ -12,6 +12,7 @@ import { oldSnapshot } from './old-snapshot.js';
 import { oneMessage } from './one-message.js';
 import { otherWork } from './other-work.js';
 import { peers } from './peers.js';
+import { perspectives } from './perspectives.js';
 import { planStability } from './plan-stability.js';
 import { strategies } from './strategies.js';
 import { ticks } from './ticks.js';
@@ -35,4 +36,5 @@ export const questions: readonly Question[] = [
   memory,
   strategies,
   ticks,
+  perspectives,
 ];
