@@ -36,7 +36,7 @@ const next = makeRelease('99.0.0', {
       ? {
           ...file,
           text: file.text.replace(
-            /(p_inbox_handlers text\[\] default null)/,
+            /(p_perspectives text\[\] default null)/,
             '$1,\n  p_added_later int default 7',
           ),
         }
