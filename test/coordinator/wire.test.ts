@@ -27,7 +27,7 @@ describe('An encoded call', () => {
     const nulls = (count: number) => 'null, '.repeat(count);
     expect(text).toContain(
       `from "public".process_work_batch($1::uuid, $2::text, $3::text, $4::int, null, $5::text::jsonb, ${nulls(11)}` +
-        `0, 10000, null, 300, 600, $6::int, 1000, 1000, 5, null, 0, 0)`,
+        `0, 10000, null, 300, 600, $6::int, 1000, 1000, 5, null, 0, 0, null)`,
     );
     expect(values).toEqual([id, 'orders', 'host', '7', `[{"message_id":"${id}","status":4}]`, '5']);
   });
