@@ -13,13 +13,19 @@ import { append, appendMany, faultless, judge, makeTick, wholeOrder } from '../s
 const ofTicks = /tick|_audit$|^wh_read_events$|^wh_load_stream$|^wh_events$/;
 /** The look into the archive, which came later. */
 const archive = / *if exists \(select from wh_event_archive.*?end if;\n/s;
+/** What appends do for perspectives, which came later. */
+const notice = / *if exists \(select from wh_perspectives\).*?end if;\n/s;
+/** Has a variable or a parameter of a type that came later. */
+const ofPerspectives =
+  /\w+ wh_(perspectives|perspective_bookmarks|place)(\[\])?( :=|;|,|\))|returns (setof )?wh_(perspectives|place)/;
 /** As it was before there were ticks. */
 const before = makeRelease('0.0.1', {
   migrations: embeddedSql.migrations.filter(({ name }) => name < '0004'),
   types: embeddedSql.types.filter(({ name }) => !ofTicks.test(name)),
   functions: embeddedSql.functions
     .filter(({ name }) => !ofTicks.test(name))
-    .map(({ name, text }) => ({ name, text: text.replace(archive, '') })),
+    .map(({ name, text }) => ({ name, text: text.replace(archive, '').replace(notice, '') }))
+    .filter(({ text }) => !ofPerspectives.test(text)),
   views: embeddedSql.views.filter(({ name }) => !ofTicks.test(name)),
 });
 
