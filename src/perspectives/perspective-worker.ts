@@ -97,7 +97,8 @@ export class PerspectiveWorker<Tx> {
       } catch (error) {
         // The answer may be lost, or the database away: it is asked anew what there is to do.
         taken = undefined;
-        this.#log(error, key.name);
+        // Once per outage: the tries go on for as long as it lasts.
+        if (pauseMs === firstPauseMs) this.#log(error, key.name);
         if (this.#isStopping) return;
         await pause(pauseMs * (0.5 + Math.random() / 2));
         pauseMs = Math.min(pauseMs * 2, longestPauseMs);
@@ -118,7 +119,7 @@ export class PerspectiveWorker<Tx> {
     const isPassing = error instanceof WhizbangError && (error.retryable || error.code === 'CONNECTION_LOST');
     this.#options.logger[isPassing ? 'warn' : 'error'](
       { perspective, error: describeError(error) },
-      'A batch of a perspective failed; it is run again',
+      'A batch of a perspective failed; it is run again until it succeeds',
     );
   }
 }

@@ -19,31 +19,16 @@ describe('The next stage of an inbox message', () => {
       { runs: 'receptors', reports: both },
     ],
     [
+      'a message is only reported when both of its stages are done',
+      Stored | both,
+      { runs: 'nothing', reports: PerspectiveProcessed },
+    ],
+    [
       'a message whose receptors are done only has to be reported',
       Stored | ReceptorProcessed,
       { runs: 'nothing', reports: PerspectiveProcessed },
     ],
-  ])('%s, where no perspective is inline', (_, status, stage) => {
+  ])('%s, by the stages that are done', (_, status, stage) => {
     expect(nextStage(status)).toEqual(stage);
-  });
-
-  it.each([
-    [
-      'the receptors of a message do not finish it',
-      Stored,
-      { runs: 'receptors', reports: ReceptorProcessed },
-    ],
-    [
-      'the perspectives of a message run when its receptors are done',
-      Stored | ReceptorProcessed,
-      { runs: 'perspectives', reports: PerspectiveProcessed },
-    ],
-    [
-      'nothing of a message runs when both stages are done',
-      Stored | both,
-      { runs: 'nothing', reports: PerspectiveProcessed },
-    ],
-  ])('%s, where a perspective is inline', (_, status, stage) => {
-    expect(nextStage(status, true)).toEqual(stage);
   });
 });

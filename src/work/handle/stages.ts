@@ -6,21 +6,17 @@ import { MessageProcessingStatus, type StatusBits } from '../../message.js';
 const { ReceptorProcessed, PerspectiveProcessed } = MessageProcessingStatus;
 
 interface Stage {
-  readonly runs: 'receptors' | 'perspectives' | 'nothing';
+  readonly runs: 'receptors' | 'nothing';
   /** The bits of what is done when it has run. */
   readonly reports: StatusBits;
 }
 
 /**
- * Returns the first stage that is missing. `hasPerspectives`: whether inline perspectives apply the event.
- * Where there is none, their stage is done as soon as the receptors are.
+ * Returns the first stage that is missing. The stage of the perspectives has none of its own: a receptor's task brings
+ * the inline models of its event up to date, so both are done together.
  */
-export function nextStage(done: StatusBits, hasPerspectives = false): Stage {
-  const isMissing = (stage: StatusBits) => (done & stage) === 0;
-  if (isMissing(ReceptorProcessed)) {
-    const reports = hasPerspectives ? ReceptorProcessed : ReceptorProcessed | PerspectiveProcessed;
-    return { runs: 'receptors', reports };
-  }
-  const runsPerspectives = hasPerspectives && isMissing(PerspectiveProcessed);
-  return { runs: runsPerspectives ? 'perspectives' : 'nothing', reports: PerspectiveProcessed };
+export function nextStage(done: StatusBits): Stage {
+  return (done & ReceptorProcessed) === 0
+    ? { runs: 'receptors', reports: ReceptorProcessed | PerspectiveProcessed }
+    : { runs: 'nothing', reports: PerspectiveProcessed };
 }
