@@ -31,7 +31,7 @@ export class BenchEventStore {
   /** Removes all that ticks need of an append: this is what the store was before them. */
   async withoutTicks(): Promise<void> {
     await this.client.query(`
-      drop view wh_events;
+      drop view wh_perspective_positions, wh_events;
       alter table wh_event_store drop column transaction_id;
       drop index wh_event_store_sequence;
       create index wh_event_store_sequence on wh_event_store (sequence_number)`);
@@ -58,7 +58,7 @@ export class BenchEventStore {
   /** Milliseconds of a tick that has to seal so many events. */
   async tick(events: number): Promise<number> {
     const before = await this.#sealed();
-    const [, milliseconds] = await timed(() => tick(this.client, 'public'));
+    const [, milliseconds] = await timed(() => tick(this.client, 'whizbang'));
     const sealed = (await this.#sealed()) - before;
     if (sealed !== events) throw new Error(`a tick sealed ${sealed} events instead of ${events}`);
     return milliseconds;

@@ -61,6 +61,9 @@ export async function openServer(): Promise<BenchServer> {
     createMigratedDatabase: async () => {
       const database = await createDatabase();
       await migrate({ connectionString: database.connectionString });
+      await admin.query(
+        `alter database ${new URL(database.connectionString).pathname.slice(1)} set search_path = public, whizbang`,
+      );
       return database;
     },
     stop: async () => {

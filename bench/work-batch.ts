@@ -30,8 +30,11 @@ export class BenchInstance {
   readonly id = randomUUID();
   readonly #client: pg.Client;
 
-  constructor(client: pg.Client) {
+  readonly #flags: number;
+
+  constructor(client: pg.Client, historyPercent = 0) {
     this.#client = client;
+    this.#flags = historyPercent << 16;
   }
 
   async call(batch: WorkBatch): Promise<readonly WorkItem[]> {
@@ -45,6 +48,7 @@ export class BenchInstance {
       outboxFailures: (batch.fail ?? []).map((failure) => ({ ...failure, completed_status: 0 })),
       newOutboxMessages: batch.store ?? [],
       maxOutboxItems: batch.take,
+      flags: this.#flags,
     } as unknown as WorkBatchRequest;
     const instance = {
       instanceId: this.id,
@@ -52,7 +56,7 @@ export class BenchInstance {
       hostName: 'localhost',
       processId: process.pid,
     };
-    const { text, values } = encodeCall('public', instance, request);
+    const { text, values } = encodeCall('whizbang', instance, request);
     const { outbox, leaseLost } = decodeBatch((await this.#client.query(text, values)).rows);
     if (leaseLost.length > 0) throw new Error('a lease was lost during a benchmark');
     return outbox;

@@ -1,7 +1,8 @@
 // Embeds sql/**/*.sql into src/migrate/sql.generated.ts, so that the package works when it is bundled. Words
 // in braces in those files are replaced: see sql-words.mjs.
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
+import { faultsOfFragments } from './sql-fragments.mjs';
 import { lanes, withWords } from './sql-words.mjs';
 
 const root = new URL('../', import.meta.url);
@@ -37,16 +38,24 @@ function inOrderOfUse(files) {
   return [...ordered];
 }
 
+/** The functions as they are written. */
+function readTexts() {
+  return readdirSync(new URL('sql/functions/', root), { recursive: true })
+    .filter((file) => file.endsWith('.sql'))
+    .map((file) => ({ file, text: readFileSync(new URL(`sql/functions/${file}`, root), 'utf8') }));
+}
+
+const faults = faultsOfFragments(readTexts());
+if (faults.length > 0) throw new Error(faults.join('\n'));
 const embedded = {
   migrations: read('migrations'),
   types: inOrderOfUse(read('types')),
   functions: read('functions'),
   views: read('views'),
 };
-mkdirSync(new URL('./', out), { recursive: true });
-writeFileSync(
-  out,
+const text =
   `// Made by scripts/embed-sql.mjs from sql/. Do not edit.\n` +
-    `export interface SqlFile {\n  readonly name: string;\n  readonly text: string;\n}\n` +
-    `export const embeddedSql: Readonly<Record<'migrations' | 'types' | 'functions' | 'views', readonly SqlFile[]>> = ${JSON.stringify(embedded, null, 2)};\n`,
-);
+  `export interface SqlFile {\n  readonly name: string;\n  readonly text: string;\n}\n` +
+  `export const embeddedSql: Readonly<Record<'migrations' | 'types' | 'functions' | 'views', readonly SqlFile[]>> = ${JSON.stringify(embedded, null, 2)};\n`;
+// Written only when it differs: somebody may be reading it.
+if (!existsSync(out) || readFileSync(out, 'utf8') !== text) writeFileSync(out, text);

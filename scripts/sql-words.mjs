@@ -1,6 +1,7 @@
 // The words in braces in sql/**/*.sql, and the text that is installed for them. A name explains what a number
 // means; a fragment is text that has to be the same in several statements. They are text and not functions,
-// so that plans stay as they are.
+// so that plans stay as they are. Those that the claim and explain share are files: see sql-fragments.mjs.
+import { readFragments } from './sql-fragments.mjs';
 
 /** Bits and numbers. test/architecture/sql-words.test.ts compares the bits with src/message.ts. */
 export const constants = {
@@ -10,16 +11,21 @@ export const constants = {
   Published: 4,
   ReceptorProcessed: 8,
   PerspectiveProcessed: 16,
+  GivenUp: 32,
   Failed: 32768,
   // WorkBatchFlags
   NewlyStored: 1,
   Orphaned: 2,
   DebugMode: 4,
+  HighPriority: 16,
   RetryAfterFailure: 32,
   LeaseLost: 64,
   LookAgain: 128,
   Direct: 256,
   Continues: 512,
+  Duplicate: 1024,
+  /** NewlyStored, Orphaned, RetryAfterFailure and Continues: each is set only where a message is handed out. */
+  WasHandedOut: 547,
   /** ReceptorProcessed and PerspectiveProcessed. */
   BothStages: 24,
   /** The largest bigint. In held_through: all that is in the stream, and all that is added later. */
@@ -36,12 +42,24 @@ export const constants = {
   SleepLock: 1463965490,
   /** Advisory lock: who makes ticks holds it until its transaction ends. */
   TickLock: 1463965491,
+  /** Advisory lock: who sends due timers holds it until its transaction ends. */
+  TimerLock: 1463965492,
+  /** The status of a bar, a row that pauses its stream, and its sequence_order: before every message. */
+  Bar: 0,
+  BarOrder: 0,
+  /** How many rows of wh_order_violations are kept. */
+  KeptViolations: 10_000,
+  /** How many blocks of wh_message_deduplication one step of retention reads: some 4 000 ids. */
+  ExpiredBlocks: 32,
+  /** The id of no instance. In wh_subscriptions: of the instance that will come, as somebody has declared. */
+  ExpectedInstance: `'00000000-0000-0000-0000-000000000000'`,
   /** The most events of a tick that is made. What is merged may have up to twice as many. */
   TickSize: 1000,
 };
 
 /** In the fragments, `m` is the message, `s` its stream row, `k` the key of a stream, `c` the call. */
 const fragments = {
+  ...readFragments(),
   /**
    * No unfinished message of the stream is below: none is below its head, except those that are not admitted
    * yet.
@@ -56,6 +74,31 @@ const fragments = {
       select s.* from wh_active_streams s
       where (s.stream_id, s.lane) between (k.stream_id, '{lane}') and (k.stream_id, '{lane}')
       order by s.stream_id desc, s.lane desc limit 1)`,
+  /** Nobody holds it, nobody has tried it or was interrupted at it, and it is not in the event store. */
+  not_begun:
+    'm.instance_id is null and m.processed_at is null and m.attempts = 0 and m.status = {Stored} and m.flags & {Orphaned} = 0',
+  /** The streams to settle, each with the places of the first and the last message that the call has finished there. */
+  streams_to_settle: `(
+      select g.stream_id, min(g.done) as first_done, max(g.done) as last_done
+      from (
+        select unnest(p_stream_ids) as stream_id, null::bigint as done
+        union all
+        select unnest((p_reported.finished).stream_ids), unnest((p_reported.finished).orders)
+      ) g
+      group by g.stream_id
+      having bool_or(g.done is null))`,
+  /**
+   * What was finished lies below the head of its stream, or behind the first unfinished message `f` of its stream, which was handed out before: not
+   * behind one whose transaction committed late.
+   */
+  is_disordered: `({head_is_old} and k.first_done < s.head or k.last_done > f.sequence_order and (
+        f.instance_id is not null or f.attempts > 0 or f.flags & {WasHandedOut} <> 0 or f.message_id = any(p_reported.kept))) is true`,
+  /** The head of the stream is as it was when the call began: where a call sets it, it also sets this lease. */
+  head_is_old: 's.lease_expiry is distinct from c.lease_expiry',
+  /** How many of a hundred streams are kept in the history: bits 16 to 22 of the flags of a call. */
+  history_of_flags: 'p_flags >> 16 & 127',
+  /** Its priority. Null: 0, which is also what a plain insert may say. */
+  priority: 'nullif(m.priority, 0)',
   /** It is an event, and the event store does not have it yet. */
   is_unappended: 'm.is_event and m.stream_id is not null and m.status & {EventStored} = 0',
   /**
@@ -77,8 +120,27 @@ const fragments = {
 
 /** A file named `x.lane.sql` is written once and installed twice. */
 export const lanes = [
-  { lane: 'outbox', target: 'destination', stored_at: 'created_at' },
-  { lane: 'inbox', target: 'handler_name', stored_at: 'received_at' },
+  {
+    lane: 'outbox',
+    target: 'destination',
+    stored_at: 'created_at',
+    waits_for: 'null::text',
+    waits_at: 'null::text',
+    back_to_handler: '',
+  },
+  {
+    lane: 'inbox',
+    target: 'handler_name',
+    stored_at: 'received_at',
+    /** What the caller lacks to run the message: its handler, or room at a limit. Null: nothing. */
+    waits_for: `case when m.handler_name <> all(c.inbox_handlers)
+               and (k.stream_id <> all(v_due.limited) or coalesce(m.waits_at, m.handler_name) <> all(c.inbox_limits))
+             then coalesce(m.waits_at, m.handler_name) end`,
+    /** The limit with its key at which it was left. */
+    waits_at: 'm.waits_at',
+    /** One that failed waits at its handler again: it may have another key by then. */
+    back_to_handler: ', waits_at = null',
+  },
 ];
 
 /** Returns the text with its words replaced. An unknown word is left unchanged: `'{}'` is an empty array. */

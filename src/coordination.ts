@@ -10,6 +10,7 @@ export {
   WorkCoordinator,
 } from './coordinator/index.js';
 export {
+  type DuplicateMessage,
   type EventId,
   type FlagBits,
   type InstanceId,

@@ -17,18 +17,44 @@ export function describeError(error: unknown): string {
   return (text.length > longest ? `${text.slice(0, longest)} …` : text).toWellFormed();
 }
 
+/** Describes an error in one line: what it says, and what its causes say. Never throws. */
+export function describeBriefly(error: unknown): string {
+  return describeError(error)
+    .split('\n')
+    .filter((line) => !/^\s+at /.test(line))
+    .join(' ');
+}
+
 /**
  * Describes one thrown value. It may be anything: undefined, or a value
  * without a text. A failure that cannot be described is still one.
  */
 function describeOne(thrown: unknown): string {
   try {
-    if (thrown instanceof Error) return String(thrown.stack ?? `${thrown.name}: ${thrown.message}`);
+    if (thrown instanceof Error) {
+      const text = String(thrown.stack ?? `${thrown.name}: ${thrown.message}`);
+      return 'code' in thrown && typeof thrown.code === 'string' ? `${text}\n    code: ${thrown.code}` : text;
+    }
     if (typeof thrown === 'object' && thrown !== null) return `an object was thrown: ${inspect(thrown)}`;
     return thrown === undefined ? 'undefined was thrown instead of an error' : String(thrown);
   } catch {
     return 'the thrown value cannot be shown';
   }
+}
+
+/**
+ * Makes an error of its description: with its name, message and code.
+ * The stack is the description. What was thrown instead of an error becomes the message.
+ */
+export function describedError(text: string): Error & { readonly code?: string } {
+  const [head = ''] = text.split(/\n {4}(?:at |code: )|\ncaused by /, 1);
+  const [own = ''] = text.split('\ncaused by ', 1);
+  const named = own === head ? null : /^([\w$]+)(?: \[\w+\])?: ([\s\S]*)$/.exec(head);
+  const error = new Error(named?.[2] ?? head);
+  const code = /\n {4}code: (\S+)/.exec(own)?.[1];
+  Object.defineProperty(error, 'stack', { value: text, configurable: true, writable: true });
+  Object.defineProperty(error, 'name', { value: named?.[1] ?? 'Error', configurable: true, writable: true });
+  return code === undefined ? error : Object.assign(error, { code });
 }
 
 function causeOf(error: unknown): unknown {

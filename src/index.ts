@@ -9,7 +9,8 @@ export { decider, keyedPerspective, perspective, perspectiveFor } from './fold/i
 export { newMessageId } from './message-id.js';
 export { defineCommand, defineEvent, streamIdOf } from './messages/index.js';
 export { migrate } from './migrate/index.js';
-export { FinalError, receptor, receptorFor } from './receptors/index.js';
+export { batchReceptor, batchReceptorFor, FinalError, receptor, receptorFor } from './receptors/index.js';
+export { schedule } from './schedules/index.js';
 export { inProcessTransport, postgresTransport } from './transports/index.js';
 export { createWhizbang } from './whizbang.js';
 
@@ -23,8 +24,12 @@ export type {
   MessageScope,
   PublishManyOptions,
   PublishOptions,
+  RequestOptions,
+  Sender,
   SendManyOptions,
   SendOptions,
+  UniqueOptions,
+  UniqueReceipt,
 } from './dispatch/index.js';
 export type { WhizbangErrorCode, WhizbangErrorFacts } from './errors.js';
 export type {
@@ -34,7 +39,6 @@ export type {
   Forgotten,
   InTransaction,
   LoggedEvent,
-  RetentionRule,
   StreamOptions,
 } from './events/index.js';
 export type {
@@ -66,15 +70,36 @@ export type {
   MessageIssue,
   MessageKind,
   MessageToSend,
+  PayloadOf,
   SealedOptions,
   StandardSchema,
   Upcaster,
 } from './messages/index.js';
 export type { MigrateOptions, MigrationReport } from './migrate/index.js';
 export type {
+  DeadLetter,
+  DeadLetterActionOptions,
+  DeadLetterFilter,
+  DeadLetterListOptions,
+  DeadLetters,
+  DiscardedLetter,
+  MessageState,
+  Operation,
+  OperationOptions,
+  Operations,
+  PastFailure,
+  Pausable,
+  Pause,
+  ReasonedOperationOptions,
+  RetriedLetter,
+  StoredMessage,
+  StoredMessages,
+} from './operate/index.js';
+export type {
   BuildDifferences,
   BuildStatus,
   DiffOptions,
+  FailingBatch,
   FindOptions,
   FoundModel,
   GetOptions,
@@ -93,20 +118,34 @@ export type {
   Written,
 } from './perspectives/index.js';
 export type {
-  ContextPublishOptions,
-  ContextSendOptions,
+  Around,
+  BatchContext,
+  BatchHandler,
+  BatchOptions,
+  GivenUpHandler,
+  LimitOptions,
+  MakeBatchReceptor,
   MakeReceptor,
+  Rate,
   Receptor,
   ReceptorContext,
   ReceptorHandler,
+  ReceptorLimit,
   ReceptorOptions,
   RetryPolicy,
 } from './receptors/index.js';
+// By a star, so that a program can declare its scope: `declare module 'whizbang' { interface Register { … } }`.
+export * from './register.js';
+export type { HistoryOptions, RetentionOptions, RetentionRule } from './retention/index.js';
 export type {
   MessageNotice,
   Readiness,
   WhizbangEvents,
   WhizbangOptions,
 } from './runtime/index.js';
+export type { CatchUp, Schedule, ScheduleInfo, ScheduleOptions, Schedules } from './schedules/index.js';
+export type { TelemetryOptions } from './telemetry/index.js';
+export type { Timer, TimerFilter, Timers } from './timers/index.js';
+export type { OtherDatabaseOptions, PostgresTransportOptions } from './transports/index.js';
 export type { Whizbang } from './whizbang.js';
 export type { RunInTransaction } from './work/index.js';

@@ -13,23 +13,31 @@ export interface Logger {
   error(facts: object, message: string): void;
 }
 
+const nothing = () => {};
+
 /** The default: warnings and errors go to the console, the rest nowhere. */
 export const consoleLogger: Logger = {
-  debug: () => {},
-  info: () => {},
-  warn: (facts, message) => console.warn(lineOf(facts, message)),
-  error: (facts, message) => console.error(lineOf(facts, message)),
+  debug: nothing,
+  info: nothing,
+  warn: (facts, message) => console.warn(`whizbang: ${lineOf(facts, message)}`),
+  error: (facts, message) => console.error(`whizbang: ${lineOf(facts, message)}`),
 };
 
 /** Formats one line that can be searched for, and the stack of an error in its usual form. */
-function lineOf(facts: object, message: string): string {
+export function lineOf(facts: object, message: string): string {
   const { error, hint, ...others } = facts as { readonly error?: unknown; readonly hint?: unknown };
   const told = Object.entries(others).map(
     ([name, value]) => ` ${name}=${inspect(value, { breakLength: Infinity })}`,
   );
   const end = error === undefined ? '' : `: ${String(error)}`;
   const advice = hint === undefined ? '' : `${end.includes('\n') ? '\n    ' : ' '}(${String(hint)})`;
-  return `whizbang: ${message}${told.join('')}${end}${advice}`;
+  return `${message}${told.join('')}${end}${advice}`;
 }
 
-export const silentLogger: Logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+export const silentLogger: Logger = { debug: nothing, info: nothing, warn: nothing, error: nothing };
+
+/** Whether anybody reads what is logged at the level debug. Only for what is logged for every message. */
+export function readsDebug(logger: Logger): boolean {
+  const { isLevelEnabled } = logger as { isLevelEnabled?: (level: string) => boolean };
+  return logger.debug !== nothing && isLevelEnabled?.call(logger, 'debug') !== false;
+}

@@ -9,6 +9,8 @@ export const MessageProcessingStatus = {
   Published: 4,
   ReceptorProcessed: 8,
   PerspectiveProcessed: 16,
+  /** Given up: it stays until `onGivenUp` of its receptors has run, which buries it. */
+  GivenUp: 32,
   Failed: 32768,
 } as const;
 export type MessageProcessingStatus = (typeof MessageProcessingStatus)[keyof typeof MessageProcessingStatus];
@@ -20,6 +22,7 @@ export const WorkBatchFlags = {
   Orphaned: 2,
   DebugMode: 4,
   FromEventStore: 8,
+  /** On an item: its priority is above 0. */
   HighPriority: 16,
   RetryAfterFailure: 32,
   LeaseLost: 64,
@@ -39,6 +42,8 @@ export const WorkBatchFlags = {
    * not succeeded. On a row: the message is behind such a one, or was a moment before.
    */
   Continues: 512,
+  /** On a call: asks for a row with this flag for each new message that is known already. On a row: that is so. */
+  Duplicate: 1024,
 } as const;
 export type WorkBatchFlags = (typeof WorkBatchFlags)[keyof typeof WorkBatchFlags];
 
@@ -79,6 +84,8 @@ interface NewMessage {
    * stream. If it differs, the event is refused (EXPECTED_VERSION).
    */
   readonly expectedVersion?: number | undefined;
+  /** A whole number; higher first. Default: 0. */
+  readonly priority?: number | undefined;
 }
 
 /** A message that this service sends. */
@@ -89,11 +96,21 @@ export interface NewOutboxMessage extends NewMessage {
    * message is accepted, so that what a handler sent is stored with its completion or not at all.
    */
   readonly onlyWith?: MessageId | undefined;
+  /**
+   * True: until its time (scheduledFor or delaySeconds) it waits as a timer, outside its stream, and takes its
+   * place there when it is due. Otherwise it has its place at once, and what follows in the stream waits too.
+   */
+  readonly isTimer?: boolean | undefined;
 }
 
 /** A message that was received. Its id enters the inbox only once, without a time limit. */
 export interface NewInboxMessage extends NewMessage {
   readonly handlerName: string;
+  /**
+   * The message of its stream that was delivered before it, though its sender had handed it out later. If this one is
+   * new, that is noted as a violation of the order.
+   */
+  readonly arrivedAfter?: MessageId | undefined;
 }
 
 /** A report of the stages that are now done. Status 0 gives the lease back and changes nothing else. */
@@ -107,7 +124,8 @@ export interface MessageFailure {
   readonly messageId: MessageId;
   /** The stages that were done before it failed. */
   readonly completedStatus: StatusBits;
-  readonly error: string;
+  /** Absent where it is not `counted`: the error of the last failure stays. */
+  readonly error?: string | undefined;
   /**
    * The delay before the retry. Fractions are allowed. Without it
    * the database chooses a delay that grows with the attempts.
@@ -188,6 +206,12 @@ export interface LostLease {
   readonly messageId: MessageId;
 }
 
+/** A new message of a call that was not stored, because the lane knows its id. */
+export interface DuplicateMessage {
+  readonly source: WorkSource;
+  readonly messageId: MessageId;
+}
+
 /** What one call handed out. Items of one stream are in their order. */
 export interface WorkBatch {
   readonly outbox: readonly WorkItem[];
@@ -199,4 +223,6 @@ export interface WorkBatch {
    * things in order, and there is more. Call again at once.
    */
   readonly looksAgain?: boolean;
+  /** Set when the call had the flag Duplicate and there were some. */
+  readonly duplicates?: readonly DuplicateMessage[];
 }

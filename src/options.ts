@@ -33,6 +33,8 @@ export interface WhizbangNumbers {
   readonly concurrency?: number | undefined;
   /** How many inbox messages it holds at most: 100, and more when they are handled quickly. Default: 500. */
   readonly prefetch?: number | undefined;
+  /** How many deliveries of the transport may be under way to the inbox. Default: 1000. */
+  readonly receivePrefetch?: number | undefined;
   /** How many messages one transaction handles at most, if more than `concurrency` wait. 1: one each. Default: 16. */
   readonly groupSize?: number | undefined;
   /** How many messages go to the transport in one step. Default: 100. */
@@ -53,7 +55,7 @@ export interface WhizbangNumbers {
   readonly pollIntervalMs?: number | undefined;
   /** How long the first message of a batch waits, for `strategy: 'interval'`. Default: 100. */
   readonly intervalMs?: number | undefined;
-  /** How long `stop` waits for what runs. Default: 30. */
+  /** How long `stop` waits for what runs. Default: 20. */
   readonly stopSeconds?: number | undefined;
 }
 
@@ -61,6 +63,7 @@ export interface WhizbangNumbers {
 export const whizbangOptions = {
   concurrency: { default: 8, min: 1, max: 1_000, unit: 'streams' },
   prefetch: { default: 500, min: 1, max: 10_000, unit: 'messages' },
+  receivePrefetch: { default: 1_000, min: 1, max: 10_000, unit: 'messages' },
   groupSize: { default: 16, min: 1, max: 100, unit: 'messages' },
   publishBatchSize: { default: 100, min: 1, max: 1_000, unit: 'messages' },
   leaseSeconds: { default: 15, min: 2, max: 86_400, unit: 'seconds' },
@@ -71,8 +74,13 @@ export const whizbangOptions = {
   maxPartitionsPerInstance: { min: 1, max: 1_000_000, unit: 'partitions' },
   pollIntervalMs: { default: 1_000, min: 10, max: 60_000, unit: 'milliseconds' },
   intervalMs: { default: 100, min: 1, max: 60_000, unit: 'milliseconds' },
-  stopSeconds: { default: 30, min: 0, max: 3_600, unit: 'seconds', fractions: true },
+  stopSeconds: { default: 20, min: 0, max: 3_600, unit: 'seconds', fractions: true },
 } as const satisfies Record<keyof WhizbangNumbers, NumberOption>;
+
+/** Options of `telemetry` of createWhizbang. */
+export const telemetryOptions = {
+  continueSeconds: { default: 300, min: 0, max: 86_400, unit: 'seconds', fractions: true },
+} as const satisfies OptionTable;
 
 /** Options of defineEvent and defineCommand. */
 export const definitionOptions = {
@@ -82,6 +90,19 @@ export const definitionOptions = {
 /** Options of a receptor. Without timeoutSeconds it may take as long as it needs: its lease is renewed. */
 export const receptorOptions = {
   timeoutSeconds: { min: 0.001, max: 86_400, unit: 'seconds', fractions: true },
+  concurrency: { min: 1, max: 10_000, unit: 'messages' },
+} as const satisfies OptionTable;
+
+/** Options of a receptor's `rate`. */
+export const rateOptions = {
+  count: { min: 1, max: 1_000_000, unit: 'messages' },
+  perSeconds: { min: 0.001, max: 86_400, unit: 'seconds', fractions: true },
+} as const satisfies OptionTable;
+
+/** Options of batchReceptor. */
+export const batchOptions = {
+  size: { min: 1, max: 1_000, unit: 'messages' },
+  waitMs: { default: 0, min: 0, max: 60_000, unit: 'milliseconds' },
 } as const satisfies OptionTable;
 
 /** Options of a receptor's `retry`. */
@@ -97,6 +118,13 @@ export const retryOptions = {
 export const sendOptions = {
   delaySeconds: { min: 0, max: 315_360_000, unit: 'seconds', fractions: true },
   expectedVersion: { min: 0, max: Number.MAX_SAFE_INTEGER, unit: 'events' },
+  uniqueSeconds: { min: 0.001, max: 315_360_000, unit: 'seconds', fractions: true },
+  priority: { default: 0, min: -2_147_483_647, max: 2_147_483_647, unit: 'steps' },
+} as const satisfies OptionTable;
+
+/** Options of request. */
+export const requestOptions = {
+  timeoutSeconds: { default: 30, min: 0.001, max: 86_400, unit: 'seconds', fractions: true },
 } as const satisfies OptionTable;
 
 /** Options of decider. */
@@ -105,15 +133,39 @@ export const deciderOptions = {
   foldVersion: { default: 1, min: 1, max: 1_000_000, unit: 'versions' },
 } as const satisfies OptionTable;
 
-/** Options of a rule of `retention`. */
+/** Options of `retention`. */
 export const retentionOptions = {
+  deduplicationDays: { min: 0.001, max: 36_500, unit: 'days', fractions: true },
+  deadLetterDays: { min: 0.001, max: 36_500, unit: 'days', fractions: true },
+  operationDays: { min: 0.001, max: 36_500, unit: 'days', fractions: true },
+} as const satisfies OptionTable;
+
+/** Options of `history`. */
+export const historyOptions = {
+  days: { min: 1, max: 3_650, unit: 'days', fractions: true },
+  share: { default: 1, min: 0.01, max: 1, unit: 'share', fractions: true },
+} as const satisfies OptionTable;
+
+/** Options of a rule of `retention.events`. */
+export const retentionRuleOptions = {
   days: { min: 0.001, max: 36_500, unit: 'days', fractions: true },
+} as const satisfies OptionTable;
+
+/** Options of deadLetters.list. */
+export const deadLetterOptions = {
+  limit: { default: 100, min: 1, max: 1_000, unit: 'letters' },
+  before: { min: 1, max: Number.MAX_SAFE_INTEGER, unit: 'numbers' },
 } as const satisfies OptionTable;
 
 /** Options of events.stream. */
 export const streamOptions = {
   after: { min: 0, max: Number.MAX_SAFE_INTEGER, unit: 'versions' },
   limit: { min: 1, max: Number.MAX_SAFE_INTEGER, unit: 'events' },
+} as const satisfies OptionTable;
+
+/** Options of timers.list. */
+export const timerListOptions = {
+  limit: { default: 100, min: 1, max: 10_000, unit: 'timers' },
 } as const satisfies OptionTable;
 
 export const strategyOptions = {

@@ -55,7 +55,7 @@ export function unansweredMsOf({ details }: WhizbangError): number | undefined {
  * Runs a handler with a signal that is also aborted when its time is up. After that it
  * does not wait any longer: a handler that hangs would hold its stream without end.
  */
-export async function withinTime<T>(
+export function withinTime<T>(
   seconds: number | undefined,
   signal: AbortSignal,
   work: (signal: AbortSignal) => Promise<T>,

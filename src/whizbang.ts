@@ -1,23 +1,35 @@
 // The composition root: options in, a running instance out. It alone knows all the parts.
-
 import type { WorkCoordinator } from './coordinator/index.js';
 import { type Queryable, quoteSchema } from './database/index.js';
-import { Dispatcher, MessageScope } from './dispatch/index.js';
-import { WhizbangError } from './errors.js';
+import { Dispatcher, MessageScope, type RequestOptions } from './dispatch/index.js';
+import type { WhizbangError } from './errors.js';
 import { type EventStore, type Forgotten, forget } from './events/index.js';
+import type { MessageId } from './message.js';
+import type { MessageToSend } from './messages/index.js';
+import { DeadLetters, Operations, retryNow, StoredMessages } from './operate/index.js';
 import type { ModelsOf, PerspectiveBuilds } from './perspectives/index.js';
+import type { Receptor } from './receptors/index.js';
+import { Requests } from './requests/index.js';
 import {
+  alreadyStarted,
   assemble,
+  connect,
   flushAndDeregister,
+  isStopped,
+  logLife,
+  notStarted,
   type Parts,
   type Readiness,
+  type TransactionNeeded,
   type WhizbangEvents,
   type WhizbangOptions,
   Workers,
+  withoutTransport,
 } from './runtime/index.js';
+import { Schedules } from './schedules/index.js';
 import { createStrategy } from './strategies/index.js';
 import { beforeDeadline } from './time-limits.js';
-import { packageVersion } from './version.js';
+import { cancel, Timers } from './timers/index.js';
 
 /** Time to store what was sent and to deregister, when the time to stop is already over. */
 const finalFlushMs = 2_000;
@@ -28,16 +40,9 @@ const finalFlushMs = 2_000;
  */
 export function createWhizbang<Tx = Queryable>(
   options: WhizbangOptions<Tx> & TransactionNeeded<Tx>,
-): Whizbang<Tx> {
-  return new Whizbang<Tx>(options);
+): Whizbang<unknown extends Tx ? Queryable : Tx> {
+  return new Whizbang<unknown extends Tx ? Queryable : Tx>(options as never);
 }
-
-/**
- * Requires `transaction` for receptors made for an ORM's transaction: without it, receptors get a Queryable.
- */
-type TransactionNeeded<Tx> = Queryable extends Tx
-  ? unknown
-  : Required<Pick<WhizbangOptions<Tx>, 'transaction'>>;
 
 /** An instance of a service, made by `createWhizbang`. */
 export class Whizbang<Tx = Queryable> extends Dispatcher implements AsyncDisposable {
@@ -49,7 +54,18 @@ export class Whizbang<Tx = Queryable> extends Dispatcher implements AsyncDisposa
   readonly model: ModelsOf;
   /** The perspectives of the service, for who operates them. */
   readonly perspectives: PerspectiveBuilds<Tx>;
+  /** The messages that wait for their time. */
+  readonly timers: Timers;
+  /** The messages that are sent at the times of a pattern. */
+  readonly schedules: Schedules;
+  /** The messages of the service, with their states. */
+  readonly messages: StoredMessages;
+  /** The messages that were given up. */
+  readonly deadLetters: DeadLetters;
+  /** What operators do: pause, release, give up. */
+  readonly operations: Operations;
   readonly #parts: Parts<Tx>;
+  readonly #requests: Requests;
   #workers: Workers<Tx> | undefined;
   #state: 'new' | 'started' | 'stopped' = 'new';
   #starting: Promise<void> = Promise.resolve();
@@ -59,13 +75,27 @@ export class Whizbang<Tx = Queryable> extends Dispatcher implements AsyncDisposa
 
   constructor(options: WhizbangOptions<Tx>) {
     const parts = assemble(options);
-    super({ ...parts.origin, outbox: parts.outbox });
+    const sender = { ...parts.origin, outbox: parts.outbox };
+    super(sender);
     this.service = options.service;
     this.coordinator = parts.coordinator;
     this.events = parts.eventStore;
     this.model = parts.models;
     this.perspectives = parts.builds;
+    this.timers = new Timers(parts.access);
+    this.schedules = new Schedules(parts.access);
+    this.messages = new StoredMessages(parts.access);
+    this.deadLetters = new DeadLetters(parts.access);
+    this.operations = new Operations(parts.access);
     this.#parts = parts;
+    const receive = async () => {
+      if (this.#state === 'stopped') throw this.#stopped('request');
+      await this.#starting;
+      if (this.#workers === undefined) throw notStarted(this.service, 'request');
+      await this.#workers.receiveAnswers();
+    };
+    const access = { pool: parts.database.pool, schema: quoteSchema(parts.schema) };
+    this.#requests = new Requests({ ...access, sender, receive });
   }
 
   /**
@@ -73,11 +103,11 @@ export class Whizbang<Tx = Queryable> extends Dispatcher implements AsyncDisposa
    * arrives. Resolves when it does. An instance starts once.
    */
   async start(): Promise<this> {
-    if (this.#state === 'started') throw alreadyStarted(this.service);
+    if (this.#state === 'started') throw alreadyStarted(this.service, 'start');
     if (this.#state === 'stopped') throw this.#stopped('start');
     this.#state = 'started';
     try {
-      this.#starting = this.#startWorkers();
+      this.#starting = this.#parts.telemetry.outside(() => this.#startWorkers());
       await this.#starting;
     } catch (error) {
       const failure = withoutTransport(error);
@@ -86,7 +116,7 @@ export class Whizbang<Tx = Queryable> extends Dispatcher implements AsyncDisposa
       throw failure;
     }
     this.#parts.retention.start();
-    this.#log('Started');
+    logLife(this.#parts, 'Started');
     return this;
   }
 
@@ -104,11 +134,33 @@ export class Whizbang<Tx = Queryable> extends Dispatcher implements AsyncDisposa
     return this.stop();
   }
 
+  /** Adds receptors that `createWhizbang` was not given, before `start`: for those that need the instance. */
+  add(...receptors: readonly Receptor<Tx>[]): this {
+    if (this.#state === 'stopped') throw this.#stopped('add receptors');
+    if (this.#state === 'started') throw alreadyStarted(this.service, 'add receptors');
+    this.#parts.addReceptors(receptors);
+    return this;
+  }
+
   /** Opens a scope, to send in batches: all that is sent in it is stored in one call at its end. */
   scope(): MessageScope {
     if (this.#state === 'stopped') throw this.#stopped('open a scope');
     const { line, logger, origin, inTransaction } = this.#parts;
     return new MessageScope(origin, createStrategy('scoped', { line, logger }), inTransaction);
+  }
+
+  /** Sends a command; resolves with the result of its receptor. Rejects with REQUEST_TIMEOUT or REQUEST_FAILED. */
+  request<Result>(command: MessageToSend<'command', Result>, options?: RequestOptions): Promise<Result> {
+    return this.#requests.ask(command, options);
+  }
+
+  /**
+   * Takes back a message that has not begun: one that waits for its time, or in a queue of this service. Returns whether
+   * it did: after true it is never handled. With your own transaction it is taken back if and only if that commits.
+   */
+  cancel(messageId: MessageId, options: { readonly tx?: object } = {}): Promise<boolean> {
+    const { database, schema } = this.#parts;
+    return cancel({ pool: database.pool, schema }, messageId, options);
   }
 
   /**
@@ -117,6 +169,11 @@ export class Whizbang<Tx = Queryable> extends Dispatcher implements AsyncDisposa
    */
   forget(subject: string): Promise<Forgotten> {
     return forget(this.#parts.access, subject);
+  }
+
+  /** Tries a message again now that waits for its next attempt or its time. Returns whether it waited. */
+  retryNow(messageId: string): Promise<boolean> {
+    return retryNow(this.#parts.access, messageId);
   }
 
   /** What can be reached. Both are false before `start` and from `stop` on. */
@@ -141,10 +198,8 @@ export class Whizbang<Tx = Queryable> extends Dispatcher implements AsyncDisposa
   }
 
   async #startWorkers(): Promise<void> {
-    const { database, coordinator, transport, schema, logger, line } = this.#parts;
-    const { pool } = database;
-    database.keep();
-    const connection = await transport.connect({ instance: coordinator.instance, pool, schema, logger });
+    const { database, schema, logger, line } = this.#parts;
+    const { connection, transportState } = await connect(this.#parts);
     if (this.#stopping !== undefined) {
       await connection.close();
       throw this.#stopped('start');
@@ -152,11 +207,13 @@ export class Whizbang<Tx = Queryable> extends Dispatcher implements AsyncDisposa
     const workersOptions = {
       ...this.#parts,
       service: this.service,
-      pool,
+      pool: database.pool,
       schema: quoteSchema(schema),
       concurrency: database.concurrency,
       connectToListen: database.connectToListen,
       reports: createStrategy('scoped', { line, logger }),
+      transportState,
+      requests: this.#requests,
     };
     this.#workers = new Workers<Tx>(workersOptions, connection);
     await this.#workers.start();
@@ -172,6 +229,7 @@ export class Whizbang<Tx = Queryable> extends Dispatcher implements AsyncDisposa
       deadline,
     );
     events.ready(false);
+    this.#requests.stop(this.#stopped('request'));
     const retentionEnded = this.#parts.retention.stop();
     const left = Math.max(deadline - performance.now(), 0);
     if (this.#workers !== undefined) await this.#workers.stop(left / 1000);
@@ -183,42 +241,10 @@ export class Whizbang<Tx = Queryable> extends Dispatcher implements AsyncDisposa
     invoker.stop();
     await beforeDeadline(retentionEnded, performance.now() + finalFlushMs);
     await database.close();
-    this.#log('Stopped');
-  }
-
-  /** Lets an operator match a row of `wh_service_instances` to its process. */
-  #log(what: string): void {
-    const { logger, schema, coordinator, database } = this.#parts;
-    const { instanceId, hostName, processId } = coordinator.instance;
-    const facts = {
-      service: this.service,
-      schema,
-      instanceId,
-      hostName,
-      processId,
-      concurrency: database.concurrency,
-    };
-    logger.info({ ...facts, version: packageVersion }, what);
+    logLife(this.#parts, 'Stopped');
   }
 
   #stopped(what: string): WhizbangError {
-    const why = this.#failure === undefined ? 'it is stopped' : 'it was stopped because its start failed';
-    return new WhizbangError('DISPOSED', {
-      message: `${this.service} cannot ${what}: ${why}.`,
-      hint: 'An instance can be started only once, even if its start fails. Create a new one with createWhizbang.',
-      cause: this.#failure,
-    });
+    return isStopped(this.service, what, this.#failure);
   }
-}
-
-function alreadyStarted(service: string): WhizbangError {
-  return new WhizbangError('ALREADY_STARTED', {
-    message: `${service} cannot start: it is already started.`,
-  });
-}
-
-/** Names the database instead of the transport: where it is the transport too, it cannot be reached. */
-function withoutTransport(error: unknown): unknown {
-  const isOfTransport = error instanceof WhizbangError && error.code === 'TRANSPORT_UNAVAILABLE';
-  return isOfTransport && error.cause instanceof WhizbangError ? error.cause : error;
 }

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { consoleLogger } from '../src/logger.js';
+import { consoleLogger, readsDebug, silentLogger } from '../src/logger.js';
+import { withIds } from '../src/telemetry/traced-logger.js';
 
 afterEach(() => vi.restoreAllMocks());
 
@@ -34,5 +35,17 @@ describe('The console logger', () => {
     consoleLogger.info({}, 'Started');
     consoleLogger.debug({}, 'receptor');
     for (const spy of spies) expect(spy).not.toHaveBeenCalled();
+  });
+});
+
+describe('A line for every message', () => {
+  const heard = { ...silentLogger, debug: () => {} };
+  const pino = (isOn: boolean) => ({ ...heard, isLevelEnabled: () => isOn });
+
+  it('a logger is asked whether it reads debug lines, also behind the ids of an instance', () => {
+    const asked = [consoleLogger, silentLogger, heard, pino(true), pino(false)];
+    const expected = [false, false, true, true, false];
+    expect(asked.map(readsDebug)).toEqual(expected);
+    expect(asked.map((logger) => readsDebug(withIds(logger, 'a', () => ({}))))).toEqual(expected);
   });
 });

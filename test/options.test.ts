@@ -2,7 +2,14 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { createStrategy, WorkCoordinator } from '../src/coordination.js';
 import { WhizbangError } from '../src/errors.js';
-import { createWhizbang, decider, defineCommand, defineEvent, receptor } from '../src/index.js';
+import {
+  batchReceptor,
+  createWhizbang,
+  decider,
+  defineCommand,
+  defineEvent,
+  receptor,
+} from '../src/index.js';
 import * as options from '../src/options.js';
 import { coordinatorOptions, type NumberOption, type OptionTable, resolveOptions } from '../src/options.js';
 import { pageText } from './docs/page.js';
@@ -76,10 +83,18 @@ const known: Record<string, () => Promise<string[]> | string[]> = {
   createWhizbang: () => namesIn(refusalOf(() => createWhizbang({ service: 'test', pool, ...colour }))),
   receptor: () => namesIn(refusalOf(() => receptor(Event, colour, () => {}))),
   retry: () => namesIn(refusalOf(() => receptor(Event, { retry: colour }, () => {}))),
+  rate: () => namesIn(refusalOf(() => receptor(Event, { concurrency: 1, rate: colour as never }, () => {}))),
+  batchReceptor: () => namesIn(refusalOf(() => batchReceptor(Event, { size: 1, ...colour }, () => {}))),
   'defineEvent, defineCommand': () => [
     ...namesIn(refusalOf(() => defineEvent('Event', { schema, ...colour }))),
     ...namesIn(refusalOf(() => defineCommand('Command', { schema, ...colour }))),
   ],
+  telemetry: () =>
+    namesIn(refusalOf(() => createWhizbang({ service: 'test', pool, telemetry: colour as never }))),
+  request: async () => {
+    const [refusal] = await Promise.allSettled([shop.request(Command({}), colour)]);
+    return namesIn((refusal as PromiseRejectedResult).reason);
+  },
   'send, publish, invoke': async () => {
     const calls = [
       shop.send(Command({}), colour),
@@ -96,10 +111,16 @@ const known: Record<string, () => Promise<string[]> | string[]> = {
       .next()
       .then(() => [], namesIn),
   decider: () => namesIn(refusalOf(() => decider('D', { initial: 0, ...colour }))),
-  retention: () => {
+  'deadLetters.list': () => shop.deadLetters.list(colour).then(() => [], namesIn),
+  retention: () =>
+    namesIn(refusalOf(() => createWhizbang({ service: 'test', pool, retention: colour as never }))),
+  history: () =>
+    namesIn(refusalOf(() => createWhizbang({ service: 'test', pool, history: colour as never }))),
+  'retention.events': () => {
     const retention = { events: [colour as never] };
     return namesIn(refusalOf(() => createWhizbang({ service: 'test', pool, retention })));
   },
+  'timers.list': () => shop.timers.list(colour).then(() => [], namesIn),
   createStrategy: () => [
     ...namesIn(refusalOf(() => createStrategy('interval', { coordinator, ...colour }))),
     'coordinator',
@@ -114,12 +135,20 @@ const known: Record<string, () => Promise<string[]> | string[]> = {
 const headings: Record<string, string> = {
   createWhizbang: 'whizbangOptions',
   receptor: 'receptorOptions',
+  rate: 'rateOptions',
+  batchReceptor: 'batchOptions',
   retry: 'retryOptions',
   'defineEvent, defineCommand': 'definitionOptions',
   'send, publish, invoke': 'sendOptions',
+  request: 'requestOptions',
   'events.stream': 'streamOptions',
   decider: 'deciderOptions',
+  'deadLetters.list': 'deadLetterOptions',
   retention: 'retentionOptions',
+  history: 'historyOptions',
+  'timers.list': 'timerListOptions',
+  'retention.events': 'retentionRuleOptions',
+  telemetry: 'telemetryOptions',
   createStrategy: 'strategyOptions',
   OrderedStreamProcessor: 'orderedStreamProcessorOptions',
   WorkCoordinator: 'coordinatorOptions',
@@ -141,7 +170,7 @@ describe('The page of options', () => {
   it.each(Object.entries(headings))(
     'the page of options lists under %s exactly the numbers of %s',
     (heading, name) => {
-      const row = /^\| `(\w+)` \| ([^|]+) \| ([\d.]+) \| (\d+) \| (\w+) \| (.*) \|$/gm;
+      const row = /^\| `(\w+)` \| ([^|]+) \| (-?[\d.]+) \| (\d+) \| (\w+) \| (.*) \|$/gm;
       const onPage = [...(sections.get(heading) ?? '').matchAll(row)].map(
         ([, option, fallback = '', min, max, unit, meaning = '']) => ({
           name: option,

@@ -9,7 +9,7 @@ import { type BenchMessage, messageSource } from '../messages.js';
 import type { BenchServer } from '../server.js';
 import { type Runner, repeatFor } from './contender.js';
 
-interface AppendSettings {
+export interface AppendSettings {
   /** Events of one append, all to the same stream. */
   readonly count: number;
   readonly streams: number;
@@ -22,7 +22,7 @@ interface Append {
 }
 
 /** Appends in turn over the streams, each behind the one before. */
-function appendSource({ count, streams }: AppendSettings): () => Append {
+export function appendSource({ count, streams }: AppendSettings): () => Append {
   const sources = Array.from({ length: streams }, () => messageSource(1));
   const versions = sources.map(() => 0);
   let next = 0;

@@ -3,6 +3,7 @@
 // hand out, complete) in slices of time. A slice counts the messages that were completed and committed inside
 // it. Encoding and decoding are included for all contenders.
 
+import type pg from 'pg';
 import type { BenchServer } from '../server.js';
 
 export interface Slice {
@@ -21,6 +22,10 @@ export interface CycleSettings {
   readonly batchSize: number;
   /** The number of streams over which the messages are spread; 'own' gives every message its own. */
   readonly streams: number | 'own';
+  /** Of whizbang: how many of a hundred streams leave a history. */
+  readonly historyPercent?: number;
+  /** Of whizbang: changes its database before it starts. */
+  readonly prepare?: (client: pg.Client) => Promise<void>;
 }
 
 export type OpenContender = (server: BenchServer, settings: CycleSettings) => Promise<Runner>;

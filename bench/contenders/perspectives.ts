@@ -52,7 +52,7 @@ abstract class Maker implements ModelMaker {
 
   async fill(streams: number, eventsPerStream: number): Promise<void> {
     await this.pool.query(insertEvents, [streams, eventsPerStream]);
-    await tick(this.pool, 'public');
+    await tick(this.pool, 'whizbang');
   }
 
   async rowsWritten(): Promise<number> {
@@ -82,7 +82,7 @@ export class PerspectiveMaker extends Maker {
     super(database);
     this.#runner = new BatchRunner<never>({
       pool: this.pool,
-      schema: 'public',
+      schema: 'whizbang',
       leaseSeconds: 600,
       answerMs: 600_000,
       origin: { service: 'bench', instanceId: this.#instanceId },
@@ -97,7 +97,7 @@ export class PerspectiveMaker extends Maker {
 
   static async open(server: BenchServer): Promise<PerspectiveMaker> {
     const maker = new PerspectiveMaker(await server.createMigratedDatabase());
-    await registerPerspective(maker.pool, 'public', maker.#instanceId, factsOf(counts));
+    await registerPerspective(maker.pool, 'whizbang', maker.#instanceId, factsOf(counts));
     return maker;
   }
 
@@ -120,7 +120,7 @@ export class PerspectiveMaker extends Maker {
   async beginAnew(): Promise<void> {
     await this.pool.query(`drop view counts; drop table counts_v1; delete from wh_perspectives;
       delete from wh_perspective_bookmarks`);
-    await registerPerspective(this.pool, 'public', this.#instanceId, factsOf(counts));
+    await registerPerspective(this.pool, 'whizbang', this.#instanceId, factsOf(counts));
   }
 }
 

@@ -3,8 +3,9 @@
 // validates on both sides. After each cycle a check makes sure that all were handled once and in order: by
 // their effects, or else by the starts of the handler.
 
+import type pg from 'pg';
 import type { WhizbangOptions } from '../../src/index.js';
-import type { Order } from '../measure/running-service.js';
+import type { Order, ServiceOptions } from '../measure/running-service.js';
 import { SteadyLoad } from '../measure/steady-load.js';
 import { StreamOrder } from '../measure/stream-order.js';
 import { messageSource } from '../messages.js';
@@ -28,10 +29,23 @@ export interface ServiceSettings {
    */
   readonly batchesAtOnce?: number;
   readonly options?: () => Partial<WhizbangOptions>;
+  readonly limits?: ServiceOptions['limits'];
+  /** What lies in the database before the first slice. */
+  readonly prepare?: (client: pg.Client) => Promise<unknown>;
 }
 
 export async function openWhizbangService(server: BenchServer, settings: ServiceSettings): Promise<Runner> {
-  const { name, kind, streams, effect, messagesPerCycle, batchesAtOnce = 1, options } = settings;
+  const {
+    name,
+    kind,
+    streams,
+    effect,
+    messagesPerCycle,
+    batchesAtOnce = 1,
+    options,
+    limits,
+    prepare,
+  } = settings;
   const order = new StreamOrder(streams === 'own' ? 1 : streams);
   const load = await SteadyLoad.open(server, messageSource(streams), {
     kind,
@@ -39,11 +53,13 @@ export async function openWhizbangService(server: BenchServer, settings: Service
     mostUnderWay: messagesPerCycle,
     batchesAtOnce,
     ...(options === undefined ? {} : { options }),
+    ...(limits === undefined ? {} : { limits }),
     onHandled: (messageId, { orderId: streamId, number }: Order, tx) => {
       if (tx !== undefined) return writeEffect((...sql) => tx.query(...sql), { messageId, streamId, number });
       if (streams !== 'own') order.see(streamId, number);
     },
   });
+  await prepare?.(load.service.client);
   const effects = effect ? await Effects.open(load.service.database) : undefined;
   const check = async () => {
     await effects?.checkAndRemove(messagesPerCycle, { ordered: true });

@@ -83,9 +83,12 @@ export async function insertIntoInbox({ client }: RunningService, message: Bench
 async function untilQuiet({ client }: RunningService, listens: boolean): Promise<void> {
   for (;;) {
     await pause(40 + Math.random() * (listens ? 50 : pollIntervalMs));
+    // Who sleeps is asked in the schema in which it sleeps.
+    await client.query('begin; set local search_path = whizbang');
     const { rows } = await client.query<{ left: boolean; sleeps: boolean }>(
       `select exists (select from wh_outbox) or exists (select from wh_inbox) as left, wh_watch_session() is not null as sleeps`,
     );
+    await client.query('commit');
     const [now] = rows;
     if (now?.left === false && (now.sleeps || !listens)) return;
   }

@@ -8,11 +8,13 @@ import type { CycleSettings, Runner } from './contender.js';
 
 export async function openWhizbang(
   server: BenchServer,
-  { batchSize, streams }: CycleSettings,
+  { batchSize, streams, historyPercent, prepare }: CycleSettings,
 ): Promise<Runner> {
   const database = await server.createMigratedDatabase();
   const client = await database.connect();
-  const instance = new BenchInstance(client);
+  if (historyPercent !== undefined) await client.query('select wh_keep_history(7)');
+  await prepare?.(client);
+  const instance = new BenchInstance(client, historyPercent);
   const nextBatch = messageSource(streams);
 
   const slice = async (milliseconds: number) => {

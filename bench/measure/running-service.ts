@@ -10,6 +10,7 @@ import {
   defineCommand,
   defineEvent,
   type Queryable,
+  type ReceptorOptions,
   receptor,
   type Whizbang,
   type WhizbangOptions,
@@ -32,11 +33,11 @@ const stream = ({ orderId }: Order) => orderId;
 
 export type Order = z.infer<typeof order>;
 export const OrderPlaced = defineEvent('OrderPlaced', { schema: order, stream });
-const PlaceOrder = defineCommand('PlaceOrder', { schema: order, stream });
+export const PlaceOrder = defineCommand('PlaceOrder', { schema: order, stream });
 
 /** Makes an order with the same content as that of the bare messages. */
 export const orderOf = ({ event_data }: BenchMessage) => OrderPlaced(event_data as Order);
-const commandOf = ({ event_data }: BenchMessage) => PlaceOrder(event_data as Order);
+export const commandOf = ({ event_data }: BenchMessage) => PlaceOrder(event_data as Order);
 
 export interface ServiceOptions {
   /**
@@ -45,6 +46,8 @@ export interface ServiceOptions {
    */
   readonly kind?: 'event' | 'command';
   readonly transactional: boolean;
+  /** Limits of the receptor. */
+  readonly limits?: Pick<ReceptorOptions<boolean, Order>, 'concurrency' | 'across' | 'key'>;
   /** How many instances run. All of them are in this process. */
   readonly instances?: number;
   /** Returns options for an instance. Called once per instance. */
@@ -105,12 +108,16 @@ export class RunningService {
 
 function instanceOn(
   database: BenchDatabase,
-  { kind = 'event', transactional, options, onHandled }: Omit<ServiceOptions, 'instances'>,
+  { kind = 'event', transactional, limits, options, onHandled }: Omit<ServiceOptions, 'instances'>,
 ): Whizbang {
   const definition = kind === 'event' ? OrderPlaced : PlaceOrder;
-  const onOrder = receptor(definition, { transaction: transactional }, async (placed, { envelope, tx }) => {
-    await onHandled(envelope.messageId, placed, tx);
-  });
+  const onOrder = receptor(
+    definition,
+    { ...limits, transaction: transactional },
+    async (placed, { envelope, tx }) => {
+      await onHandled(envelope.messageId, placed, tx);
+    },
+  );
   return createWhizbang({
     service: 'shop',
     connectionString: database.connectionString,

@@ -5,6 +5,7 @@
 import type { NextBatch } from '../messages.js';
 import type { BenchServer } from '../server.js';
 import { RunningService, type ServiceOptions } from './running-service.js';
+import { Tally } from './tally.js';
 
 const batchSize = 100;
 
@@ -80,24 +81,5 @@ export class SteadyLoad {
   async #untilCompleted(): Promise<void> {
     const left = 'select from wh_inbox union all select from wh_outbox limit 1';
     while ((await this.service.client.query(left)).rowCount !== 0) {}
-  }
-}
-
-/** A count that can be awaited. It costs a handler almost nothing. */
-class Tally {
-  count = 0;
-  #goal = 0;
-  #reached: () => void = () => {};
-
-  add(): void {
-    if (++this.count === this.#goal) this.#reached();
-  }
-
-  reaches(goal: number): Promise<void> {
-    if (this.count >= goal) return Promise.resolve();
-    this.#goal = goal;
-    return new Promise((resolve) => {
-      this.#reached = resolve;
-    });
   }
 }

@@ -1,9 +1,11 @@
 // What a perspective costs on top of a bare loop that reads events and writes models; how much faster it is built again
-// stream by stream; and how many rows it writes for an event.
+// stream by stream; how many rows it writes for an event; and how soon, and at what cost, an event is in its model.
 
+import { ModelReads } from '../contenders/model-reads.js';
 import { BareLoop, type ModelMaker, PerspectiveMaker } from '../contenders/perspectives.js';
 import { costRatio, describeCost, type Probe, takeTurns } from '../measure/call-costs.js';
 import { formatCount } from '../measure/interleave.js';
+import { median, quantile } from '../measure/statistics.js';
 import type { BenchContext, Finding, Question } from '../question.js';
 
 export const perspectives: Question = {
@@ -14,6 +16,9 @@ export const perspectives: Question = {
       ...(await asTheyCome(context, 100, 0.6)),
       ...(await asTheyCome(context, 500, 0.75)),
       await builtAgain(context),
+      await readBack(context, 0, 1.5),
+      await readBack(context, 5, 3),
+      await visible(context),
     ];
   },
 };
@@ -85,4 +90,46 @@ function builtAgain(context: BenchContext): Promise<Finding> {
       info: `${rate} events/s: ${describeCost(costs)} against ${describeCost(reference)}`,
     };
   });
+}
+
+/** A model with all that this request has appended, against a read by primary key. */
+async function readBack(context: BenchContext, missing: number, bar: number): Promise<Finding> {
+  const setting = `get with atLeast, the model ${missing} events behind, against a read by primary key`;
+  context.progress(setting);
+  const reads = await ModelReads.open(context.server);
+  try {
+    await reads.prepare(missing);
+    const probes = [() => reads.atLeast(), () => reads.byPrimaryKey()];
+    const [costs = [], reference = []] = await takeTurns(probes, context.size(500, 10), context.size(50, 2));
+    return {
+      setting,
+      ...costRatio(costs, reference),
+      bar: { kind: 'at-most', value: bar },
+      info: `${describeCost(costs)} against ${describeCost(reference)}`,
+    };
+  } finally {
+    await reads.close();
+  }
+}
+
+async function visible(context: BenchContext): Promise<Finding> {
+  const setting = 'append to model visible, p99, on an idle system';
+  context.progress(setting);
+  const reads = await ModelReads.open(context.server);
+  try {
+    const [times = []] = await takeTurns(
+      [() => reads.untilVisible()],
+      context.size(500, 5),
+      context.size(20, 1),
+    );
+    return {
+      setting,
+      value: quantile(times, 0.99),
+      unit: 'ms',
+      bar: { kind: 'at-most', value: 25 },
+      info: `median ${median(times).toFixed(1)} ms, one append after the other`,
+    };
+  } finally {
+    await reads.close();
+  }
 }

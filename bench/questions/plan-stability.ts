@@ -107,7 +107,7 @@ async function compareStates(context: BenchContext, admitted: boolean): Promise<
 async function withoutAutovacuum({ client }: BenchQueue): Promise<void> {
   const { rows } = await client.query<{ name: string }>(
     `select oid::regclass::text as name from pg_class
-     where relkind = 'r' and relname like 'wh\\_%' and relnamespace = 'public'::regnamespace`,
+     where relkind = 'r' and relname like 'wh\\_%' and relnamespace = 'whizbang'::regnamespace`,
   );
   for (const { name } of rows) await client.query(`alter table ${name} set (autovacuum_enabled = false)`);
 }

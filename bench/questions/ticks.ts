@@ -158,7 +158,9 @@ async function readRare(store: BenchEventStore, expected: number): Promise<numbe
   let after = { tick: 0, sequenceNumber: 0 };
   let [found, total] = [0, 0];
   for (;;) {
-    const [rows, milliseconds] = await timed(() => readEvents(store.client, 'public', after, ['Rare'], 100));
+    const [rows, milliseconds] = await timed(() =>
+      readEvents(store.client, 'whizbang', after, ['Rare'], 100),
+    );
     total += milliseconds;
     const last = rows.at(-1);
     if (last === undefined) break;

@@ -3,7 +3,7 @@
 -- Call it when no other call of the instance is in flight.
 -- The subscriptions of the instance stay until another instance subscribes.
 -- Locks: stream rows of the instance, outbox before inbox, by stream_id; it waits, so that no stream is left behind.
---   Then its bookmarks, the instance row and its subscription rows.
+--   Then its bookmarks, the instance row and its requests and subscription rows.
 -- Reads by: streams by wh_active_streams_leased; the instance by primary key; all rows of wh_subscriptions and of
 --   wh_perspective_bookmarks.
 -- Raises: WB001
@@ -29,6 +29,7 @@ begin
   update wh_perspective_bookmarks b set instance_id = null, lease_expiry = null where b.instance_id = p_instance_id;
   v_freed := wh_release_instances(array[p_instance_id], clock_timestamp());
   delete from wh_service_instances where instance_id = p_instance_id;
+  delete from wh_requests r where r.instance_id = p_instance_id;
   update wh_subscriptions set subscribed_at = '-infinity' where instance_id = p_instance_id and subscribed_at > '-infinity';
   if v_freed > 0 then
     perform wh_notify_watch();

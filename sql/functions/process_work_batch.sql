@@ -3,8 +3,8 @@
 -- Promises: strict order within a stream, one holder per stream, no lost message, no stranded message. The cost follows
 -- what the call stores, completes and hands out. A sleeping worker is notified of what is left to others.
 -- Locks: waits in this order, within each kind by key, so that calls cannot deadlock: perspective rows; stream rows it
---   reports on; receptor rows; rows that another call is inserting: deduplication, stream (outbox, inbox), version,
---   message and event rows. After that it never waits: its own stream rows, then skip locked. See lock-order.md.
+--   reports on; receptor rows; rows that another call is inserting: timer, deduplication, stream, version, message and
+--   event rows. After that it never waits: its own stream rows, then skip locked. See lock-order.md.
 -- Reads by: as the functions that it calls.
 -- Raises: WB001 (a field is bad), WB002 (a version is not the expected one), WB003 (not READ COMMITTED),
 --   serialization_failure (the clock went back, a wait of two leases, or others kept storing the same rows).
@@ -21,7 +21,8 @@ create or replace function process_work_batch(
   p_lease_seconds int default 300, p_stale_threshold_seconds int default 600,
   p_max_outbox_items int default 1000, p_max_inbox_items int default 1000, p_max_perspective_items int default 1000,
   p_takeover_seconds numeric default 5, p_inbox_handlers text[] default null,
-  p_spare_outbox_streams int default 0, p_spare_inbox_streams int default 0, p_perspectives text[] default null
+  p_spare_outbox_streams int default 0, p_spare_inbox_streams int default 0, p_perspectives text[] default null,
+  p_new_timers jsonb default null, p_inbox_limits jsonb default null, p_facts jsonb default null
 )
 returns setof wh_work_item
 language plpgsql security definer
@@ -32,16 +33,14 @@ declare
   c wh_call; -- who calls, when, and what it may take
   o wh_request; i wh_request; -- what it says of each lane
   s wh_stored; -- what storing came to
-  v_seen wh_seen; v_routed wh_routed;
-  v_outbox_room int := p_max_outbox_items; v_inbox_room int := p_max_inbox_items;
-  v_outbox_arrived wh_arrived := row('{}', null, false, null); v_inbox_arrived wh_arrived := row('{}', null, false, null);
+  v_seen wh_seen; v_routed wh_routed; v_outbox_room int := p_max_outbox_items; v_inbox_room int := p_max_inbox_items;
+  v_outbox_arrived wh_arrived := row('{}', null, false, null, false); v_inbox_arrived wh_arrived := row('{}', null, false, null, false);
   v_outbox_held wh_open_stream[] := '{}'; v_inbox_held wh_open_stream[] := '{}';
   v_outbox_reported wh_reported; v_inbox_reported wh_reported;
   v_outbox_claimed wh_claimed; v_inbox_claimed wh_claimed;
   v_outbox_leased uuid[] := '{}'; v_inbox_leased uuid[] := '{}';
   v_outbox_next uuid[] := '{}'; v_inbox_next uuid[] := '{}';
-  v_reports boolean; v_stores boolean; v_outbox_claims boolean; v_inbox_claims boolean;
-  v_is_sound boolean; v_in_call text; -- assigned: faster than perform, see docs/internals/mechanism.md#plans-that-hold
+  v_reports boolean; v_stores boolean; v_outbox_claims boolean; v_inbox_claims boolean; v_is_sound boolean; v_in_call text; v_seen_perspectives int; -- assigned: faster than perform, see docs/internals/mechanism.md#plans-that-hold
 begin
   -- Who calls, and what it says.
   v_is_sound := wh_check_limits(p_instance_id, p_service_name, p_host_name, p_process_id, p_flags, p_partition_count, p_max_partitions_per_instance, p_lease_seconds,
@@ -49,23 +48,23 @@ begin
   -- The short way of a handler that completes its message in its own transaction.
   if p_max_outbox_items = 0 and p_max_inbox_items = 0 and p_flags & {DebugMode} = 0 and num_nonnulls(p_outbox_completions, p_inbox_completions) = 1
     and num_nonnulls(p_outbox_failures, p_inbox_failures, p_receptor_failures, p_perspective_completions, p_perspective_failures,
-      p_new_inbox_messages, p_renew_outbox_lease_ids, p_renew_inbox_lease_ids, p_inbox_handlers) = 0
+      p_new_inbox_messages, p_renew_outbox_lease_ids, p_renew_inbox_lease_ids, p_inbox_handlers, p_new_timers) = 0
     and wh_settle_one(p_instance_id, p_outbox_completions, p_inbox_completions, p_receptor_completions, p_new_outbox_messages,
-      p_flags & {Direct} <> 0, p_partition_count, p_lease_seconds)
+      p_flags, p_partition_count, p_lease_seconds)
   then return; end if;
   o := wh_read_request('outbox', 'destination', p_new_outbox_messages, p_outbox_completions, p_outbox_failures, p_renew_outbox_lease_ids, p_partition_count);
   i := wh_read_request('inbox', 'handler_name', p_new_inbox_messages, p_inbox_completions, p_inbox_failures, p_renew_inbox_lease_ids, p_partition_count);
-  c := wh_open_call(p_instance_id, p_service_name, p_host_name, p_process_id, p_metadata, p_flags, p_partition_count, p_max_partitions_per_instance, p_lease_seconds,
-    p_stale_threshold_seconds, p_takeover_seconds, v_outbox_room > 0, v_inbox_room > 0, o.renewed <> '{}' or i.renewed <> '{}', p_spare_outbox_streams, p_spare_inbox_streams);
   c.inbox_handlers := case when p_inbox_handlers is not null then wh_check_names('p_inbox_handlers', p_inbox_handlers) end;
+  c := wh_open_call(c.inbox_handlers, p_instance_id, p_service_name, p_host_name, p_process_id, p_metadata, p_facts, p_flags, p_partition_count, p_max_partitions_per_instance, p_lease_seconds,
+    p_stale_threshold_seconds, p_takeover_seconds, v_outbox_room, v_inbox_room, o.renewed <> '{}' or i.renewed <> '{}', p_spare_outbox_streams, p_spare_inbox_streams, p_inbox_limits);
+  if p_inbox_limits is not null then c := wh_parse_limits(c, p_inbox_limits); end if; if o.has_ranked or i.has_ranked then c.outbox_ranked := true; c.inbox_ranked := true; end if; c.inbox_late := i.has_late;
+  if c.paused is not null then c := wh_without_paused(c); v_inbox_room := case when '' = any(c.paused) then 0 else v_inbox_room end; end if;
 
   -- What was plainly inserted since the last look.
   v_reports := o.reported <> '{}' or i.reported <> '{}';
   if c.outbox_arrived or c.inbox_arrived then
     v_seen := wh_see_arrivals(c, v_outbox_room, v_inbox_room, not v_reports and o.messages = '{}' and i.messages = '{}', p_stale_threshold_seconds);
-    c := v_seen.call;
-    v_outbox_arrived := v_seen.outbox;
-    v_inbox_arrived := v_seen.inbox;
+    c := v_seen.call; v_outbox_arrived := v_seen.outbox; v_inbox_arrived := v_seen.inbox;
   end if;
   v_stores := o.messages <> '{}' or i.messages <> '{}' or v_outbox_arrived.arrivals <> '{}' or v_inbox_arrived.arrivals <> '{}';
   c := wh_stamp_call(c, v_reports or v_stores);
@@ -90,6 +89,7 @@ begin
     perform wh_record_receptors(c.now, p_receptor_completions, p_receptor_failures, coalesce(v_inbox_reported.lost, '{}')); end if;
 
   -- What is new: told apart by where it goes, stored, admitted, appended to the event store; leased at once where the stream is clear.
+  if p_new_timers is not null then perform wh_set_timers(p_new_timers, p_flags & {Direct} <> 0, coalesce(v_inbox_reported.lost, '{}')); end if;
   if o.has_conditions then o.messages := wh_pick_accepted_messages(o.messages, i.reported, coalesce(v_inbox_reported.lost, '{}')); end if;
   if p_flags & {Direct} <> 0 and o.messages <> '{}' then
     v_routed := wh_route(o.messages, i.messages);
@@ -104,10 +104,9 @@ begin
     s := wh_store(c, o.messages, i.messages, v_outbox_arrived.arrivals, v_inbox_arrived.arrivals, v_outbox_held, v_inbox_held, v_outbox_room, v_inbox_room,
       o.has_events or i.has_events, o.has_scheduled or i.has_scheduled);
     v_in_call := set_config('whizbang.in_call', '', true);
-    v_outbox_leased := coalesce(s.outbox_leased, '{}');
-    v_inbox_leased := coalesce(s.inbox_leased, '{}');
-    v_outbox_room := v_outbox_room - cardinality(v_outbox_leased);
-    v_inbox_room := v_inbox_room - cardinality(v_inbox_leased);
+    if p_flags & {Duplicate} <> 0 and (s.outbox_known <> '{}' or s.inbox_known <> '{}') then return query select * from wh_known_items(s); end if;
+    v_outbox_leased := coalesce(s.outbox_leased, '{}'); v_inbox_leased := coalesce(s.inbox_leased, '{}');
+    v_outbox_room := v_outbox_room - cardinality(v_outbox_leased); v_inbox_room := v_inbox_room - cardinality(v_inbox_leased);
     if cardinality(o.messages) + cardinality(i.messages) > cardinality(v_outbox_leased) + cardinality(v_inbox_leased) then perform wh_notify_watch(); end if;
   end if;
 
@@ -116,10 +115,10 @@ begin
   v_inbox_claims := v_inbox_room > 0 and (c.inbox_due or c.stale_instances > 0 or i.reported <> '{}' or i.messages <> '{}' or v_inbox_arrived.arrivals <> '{}');
   if (v_outbox_claims or v_inbox_claims) and c.outbox_instances is null then c := wh_rank_caller(c, p_stale_threshold_seconds); end if;
   if v_outbox_held <> '{}' or s.outbox_unused <> '{}' then
-    v_outbox_next := wh_settle_outbox(c, wh_pick_streams_to_settle(v_outbox_held, s.outbox_busy, s.outbox_unused), v_outbox_claims);
+    v_outbox_next := wh_settle_outbox(c, wh_pick_streams_to_settle(v_outbox_held, s.outbox_busy, s.outbox_unused), v_outbox_claims, v_outbox_reported);
   end if;
   if v_inbox_held <> '{}' or s.inbox_unused <> '{}' then
-    v_inbox_next := wh_settle_inbox(c, wh_pick_streams_to_settle(v_inbox_held, s.inbox_busy, s.inbox_unused), v_inbox_claims);
+    v_inbox_next := wh_settle_inbox(c, wh_pick_streams_to_settle(v_inbox_held, s.inbox_busy, s.inbox_unused), v_inbox_claims, v_inbox_reported);
   end if;
   if c.stale_instances > 0 then perform wh_remove_stale_instances(c, p_stale_threshold_seconds); end if;
 
@@ -141,9 +140,10 @@ begin
     perform wh_move_floors_outbox(c);
     perform wh_move_floors_inbox(c);
   end if;
-  if p_perspectives is not null then return query select * from wh_claim_perspectives(c, p_perspectives, p_max_perspective_items, p_flags, o.has_events or i.has_events or s.appended <> '{}'); end if;
-  if v_outbox_leased <> '{}' then return query select * from wh_items_outbox(v_outbox_leased); end if;
-  if v_inbox_leased <> '{}' then return query select * from wh_items_inbox(v_inbox_leased); end if;
+  if p_perspectives is not null then v_seen_perspectives := wh_look_for_perspectives(c.now, p_perspectives, p_max_perspective_items, (o.has_events or i.has_events or s.appended <> '{}') is true); end if;
+  if v_seen_perspectives > 0 then return query select * from wh_claim_perspectives(c, p_perspectives, p_max_perspective_items, p_flags, v_seen_perspectives); end if;
+  if v_outbox_leased <> '{}' then return query select * from wh_items_outbox(v_outbox_leased, c.outbox_ranked); end if;
+  if v_inbox_leased <> '{}' then return query select * from wh_items_inbox(v_inbox_leased, c.inbox_ranked); end if;
   if p_flags & {LookAgain} <> 0 and (wh_should_look_again(v_outbox_leased, v_outbox_claimed, v_outbox_arrived, s.outbox_admitted)
     or wh_should_look_again(v_inbox_leased, v_inbox_claimed, v_inbox_arrived, s.inbox_admitted)) then return query select * from wh_look_again(); end if;
 end

@@ -4,5 +4,6 @@ create type wh_arrival as (
   stream_key uuid,
   partition_number int,
   sequence_order bigint,
-  appends boolean
+  appends boolean,
+  priority int
 );

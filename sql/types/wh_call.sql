@@ -48,5 +48,17 @@ create type wh_call as (
   outbox_committed bigint,
   inbox_committed bigint,
   -- Whether new messages may be leased to the caller behind those of their stream that it still holds.
-  continues boolean
+  continues boolean,
+  -- The limits of receptors of which it asks, and how many streams it may take of each; null: it has none.
+  inbox_limits text[],
+  inbox_limit_rooms int[],
+  -- Whether a free stream of the lane has a priority, or something that the call stores or admits.
+  outbox_ranked boolean,
+  inbox_ranked boolean,
+  -- The handlers of which nothing is handed out (wh_lanes.paused). Null: nothing is paused.
+  paused text[],
+  -- Whether something that the call stores in the inbox was delivered out of order (arrived_after).
+  inbox_late boolean,
+  -- How many of a hundred streams leave their finished messages in wh_history. 0: none.
+  history int
 );

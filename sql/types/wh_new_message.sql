@@ -14,5 +14,9 @@ create type wh_new_message as (
   stream_key uuid,
   partition_number int,
   -- The inbox message that an outbox message came of: it is stored only if this call's report on that one is accepted.
-  only_with uuid
+  only_with uuid,
+  -- Higher first; null: 0.
+  priority int,
+  -- Of a delivery: the message of its stream that was delivered before it though its sender had handed it out later.
+  arrived_after uuid
 );

@@ -7,5 +7,7 @@ create type wh_request as (
   failures wh_failure[],
   renewed uuid[],
   reported uuid[],
-  has_conditions boolean
+  has_conditions boolean,
+  has_ranked boolean,
+  has_late boolean
 );

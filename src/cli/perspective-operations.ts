@@ -1,24 +1,13 @@
-import { hostname, userInfo } from 'node:os';
-import type { Command } from 'commander';
 import { openDatabase, quoteSchema } from '../database/index.js';
 import { StoreAccess, SubjectKeys } from '../events/index.js';
 import { ModelAccess, PerspectiveOperations } from '../perspectives/index.js';
-import { databaseUrl, databaseUrlOption } from './database-url.js';
-
-/** Options of all commands about perspectives. */
-export interface PerspectiveCommandOptions {
-  readonly databaseUrl?: string;
-  readonly schema: string;
-}
-
-/** Adds the options that say where the perspectives are. */
-export function withDatabaseOptions(command: Command): Command {
-  return command.addOption(databaseUrlOption()).option('--schema <name>', 'schema of the service', 'public');
-}
+import { databaseUrl } from './database-url.js';
+import { whoIsThis } from './who.js';
+import type { DatabaseCommandOptions } from './with-database.js';
 
 /** Runs a command on the perspectives of a database. */
 export async function withPerspectives<T>(
-  options: PerspectiveCommandOptions,
+  options: DatabaseCommandOptions,
   work: (perspectives: PerspectiveOperations) => Promise<T>,
 ): Promise<T> {
   const connectionString = databaseUrl(options);
@@ -30,14 +19,5 @@ export async function withPerspectives<T>(
     return await work(new PerspectiveOperations({ access, who: whoIsThis() }));
   } finally {
     await database.close();
-  }
-}
-
-/** Who runs the command: kept with what is skipped. */
-function whoIsThis(): string {
-  try {
-    return `${userInfo().username}@${hostname()}`;
-  } catch {
-    return hostname(); // a user without a name, as in some containers
   }
 }

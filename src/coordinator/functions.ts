@@ -79,6 +79,36 @@ async function transferBy(
   return (await db.query(text, values)).rows as readonly TransferRow[];
 }
 
+/** The lease of a receiver as it was seen. Fence and beat are decimal numbers. */
+export interface SeenLease {
+  readonly fence: string;
+  readonly beat: string;
+}
+
+/** Takes or renews the lease of a receiver. `seen`: it was like this for the whole time of the lease. */
+export async function holdReceiver(
+  db: Queryable,
+  schema: string,
+  name: string,
+  holder: string,
+  seen?: SeenLease,
+): Promise<SeenLease & { readonly isHeld: boolean }> {
+  const text = `
+    select (l ->> 'is_held')::boolean as "isHeld", l ->> 'fence' as fence, l ->> 'beat' as beat
+    from ${schema}.wh_hold_receiver($1::text, $2::uuid, $3::text::bigint, $4::text::bigint) l`;
+  return oneRow(db, text, [name, holder, seen?.fence ?? null, seen?.beat ?? null]);
+}
+
+/** Gives back the lease of a receiver. */
+export async function leaveReceiver(
+  db: Queryable,
+  schema: string,
+  name: string,
+  holder: string,
+): Promise<void> {
+  await db.query(`select ${schema}.wh_leave_receiver($1::text, $2::uuid)`, [name, holder]);
+}
+
 /** What one of several receptors has reported on a message. */
 export interface ReceptorRecord {
   readonly name: string;
@@ -123,6 +153,24 @@ export async function countInterruption(
   return Number((await oneRow<{ interruptions: string | null }>(db, text, [messageId])).interruptions);
 }
 
+/** The last failure of a message. */
+export interface LastFailure {
+  readonly error: string;
+  /** How long ago it was reported. */
+  readonly secondsAgo: number;
+}
+
+/** Returns the last failure of an inbox message, or nothing known if the message is gone. */
+export async function lastFailure(db: Queryable, schema: string, messageId: MessageId): Promise<LastFailure> {
+  const text = `select ${schema}.wh_last_failure($1::uuid)::text as failure`;
+  const { failure } = await oneRow<{ failure: string | null }>(db, text, [messageId]);
+  const { error = '', seconds_ago = 0 } = JSON.parse(failure ?? '{}') as {
+    error?: string;
+    seconds_ago?: number;
+  };
+  return { error, secondsAgo: seconds_ago };
+}
+
 /**
  * Returns the channel on which the schema notifies, and
  * the process id by which it addresses this session there.
@@ -148,6 +196,21 @@ export async function fallAsleep(db: Queryable, schema: string, isAble: boolean)
 /** Ends the sleep of this session: writers need not notify it any more. */
 export async function wakeUp(db: Queryable, schema: string): Promise<void> {
   await db.query(`select ${schema}.wh_wake_up() as awake`);
+}
+
+/** Claims a key for a message. Returns the id of the message that has it already, if there is one. */
+export async function claimUnique(
+  db: Queryable,
+  schema: string,
+  key: string,
+  messageId: MessageId,
+  seconds: number,
+): Promise<MessageId | undefined> {
+  const text = `select ${schema}.wh_claim_unique($1::text, $2::text::uuid, $3::text::float8)::text as first`;
+  return (
+    (await oneRow<{ first: MessageId | null }>(db, text, [key, messageId, String(seconds)])).first ??
+    undefined
+  );
 }
 
 /** Fails the transaction, so that nothing of it can be committed, however the error is handled. */

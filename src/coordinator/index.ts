@@ -7,6 +7,14 @@
 // transaction, and never sends a call twice unless the server or the connection shows that nothing happened.
 
 export {
+  giveUp,
+  type PauseTarget,
+  pause,
+  releaseInstance,
+  releaseStream,
+  resume,
+} from './action-functions.js';
+export {
   type BuildProgress,
   type BuildRow,
   buildProgress,
@@ -22,6 +30,15 @@ export {
   wantBuild,
 } from './build-functions.js';
 export {
+  deliver,
+  grantsToDeliver,
+  neighbours,
+  type ReceivedRow,
+  type ReceiverFacts,
+  receiverFacts,
+  unheardAddresses,
+} from './delivery-functions.js';
+export {
   appendEvents,
   auditTicks,
   loadStream,
@@ -32,16 +49,23 @@ export {
   type TickPosition,
   tick,
 } from './event-functions.js';
+export { explainMessage, explainStream, type ReasonRow } from './explain-functions.js';
 export {
   type AskedToSleep,
   canWrite,
   channelOf,
+  claimUnique,
   countInterruption,
   fallAsleep,
+  holdReceiver,
   joinService,
+  type LastFailure,
+  lastFailure,
+  leaveReceiver,
   listenTo,
   type ReceptorRecord,
   receptorRecords,
+  type SeenLease,
   schemasOutOfReach,
   spoilTransaction,
   subscribe,
@@ -56,9 +80,18 @@ export {
   deleteStream,
   forgetSubject,
   idleStreams,
+  keepHistory,
   openKeys,
   readKeys,
 } from './keeping-functions.js';
+export {
+  type Entering,
+  enterLimit,
+  removeIdleLimits,
+  waitAtLimit,
+  waitingLimits,
+} from './limit-functions.js';
+export { endLeases, type LocalInstance, localInstances } from './local-functions.js';
 export {
   type EventProgress,
   eventProgress,
@@ -75,6 +108,21 @@ export {
   skipHeld,
 } from './model-functions.js';
 export {
+  type DeadLetterChoice,
+  type DeadLetterRow,
+  discardDeadLetters,
+  expire,
+  type FailureRow,
+  findMessage,
+  type GaugesRow,
+  listDeadLetters,
+  orderWatch,
+  type PickedRow,
+  readGauges,
+  retryDeadLetters,
+  retryNow,
+} from './operate-functions.js';
+export {
   type BatchRow,
   type BookmarkKey,
   type DueRow,
@@ -82,8 +130,10 @@ export {
   type ModelRow,
   moveBookmark,
   type NextBatch,
+  noteFailure,
   type PerspectiveFacts,
   type PerspectiveState,
+  readAhead,
   readModels,
   registerPerspective,
   type TakenBookmark,
@@ -91,4 +141,21 @@ export {
   writeInline,
 } from './perspective-functions.js';
 export { type Instance, noRoom, type WorkBatchRequest } from './request.js';
+export { type AnswerContent, answerType, openRequest, takeAnswers } from './request-functions.js';
+export {
+  keepSchedules,
+  listSchedules,
+  lookAtSchedules,
+  moveSchedule,
+  type ScheduleRow,
+  type ScheduleStep,
+} from './schedule-functions.js';
+export {
+  cancelMessage,
+  fireTimers,
+  listTimers,
+  setTimers,
+  splitTimers,
+  type TimerRow,
+} from './timer-functions.js';
 export { type CoordinatorOptions, WorkCoordinator } from './work-coordinator.js';

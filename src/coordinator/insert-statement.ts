@@ -5,6 +5,7 @@ import { fromDatabaseError, type Queryable, quoteSchema } from '../database/inde
 import { WhizbangError } from '../errors.js';
 import type { NewOutboxMessage } from '../message.js';
 import { findFault } from '../messages/index.js';
+import { sendOptions } from '../options.js';
 import { isGivenUuid } from '../uuid.js';
 
 interface InsertStatement {
@@ -16,20 +17,25 @@ interface InsertStatement {
 export function transactionalInsert(
   schema: string,
 ): (messages: readonly NewOutboxMessage[]) => InsertStatement {
-  const text = `
+  // The column priority only where it is used: a role may have the right to the others alone.
+  const textOf = (column: string, value: string) => `
     insert into ${quoteSchema(schema)}.wh_outbox
-      (message_id, destination, event_type, event_data, metadata, scope, stream_id, is_event, scheduled_for)
+      (message_id, destination, event_type, event_data, metadata, scope, stream_id, is_event, scheduled_for${column})
     select m.message_id, m.destination, m.event_type, m.event_data, m.metadata, m.scope, m.stream_id, m.is_event,
            case when m.delay_seconds is null then m.scheduled_for
-                else clock_timestamp() + make_interval(secs => m.delay_seconds) end
+                else clock_timestamp() + make_interval(secs => m.delay_seconds) end${value}
     from rows from (jsonb_to_recordset($1::text::jsonb) as (
            message_id uuid, destination text, event_type text, event_data jsonb, metadata jsonb, scope jsonb,
-           stream_id uuid, is_event boolean, scheduled_for timestamptz, delay_seconds double precision
+           stream_id uuid, is_event boolean, scheduled_for timestamptz, delay_seconds double precision, priority int
          )) with ordinality as m(message_id, destination, event_type, event_data, metadata, scope,
-                                 stream_id, is_event, scheduled_for, delay_seconds, ord)
+                                 stream_id, is_event, scheduled_for, delay_seconds, priority, ord)
     order by m.ord
     on conflict do nothing`;
-  return (messages) => ({ text, values: [encode(messages)] });
+  const [text, ranked] = [textOf('', ''), textOf(', priority', ', nullif(m.priority, 0)')];
+  return (messages) => ({
+    text: messages.some(({ priority }) => priority !== undefined) ? ranked : text,
+    values: [encode(messages)],
+  });
 }
 
 /** Builds the same for services whose messages to themselves go straight to their inbox. */
@@ -69,7 +75,7 @@ function encode(messages: readonly NewOutboxMessage[]): string {
 /** Encodes new messages as JSON, after checking their fields. */
 export function encodeNewMessages(messages: readonly NewOutboxMessage[]): string {
   const rows = messages.map((message, i) => {
-    const { destination, isEvent, scheduledFor, delaySeconds } = message;
+    const { destination, isEvent, scheduledFor, delaySeconds, priority } = message;
     const row = checkedRow(message, i);
     need(isText(destination), i, 'destination', 'is not a text, or is empty');
     need(
@@ -79,12 +85,14 @@ export function encodeNewMessages(messages: readonly NewOutboxMessage[]): string
       'is an invalid date',
     );
     need(delaySeconds === undefined || Number.isFinite(delaySeconds), i, 'delaySeconds', 'is not a number');
+    need(priority === undefined || isInt(priority), i, 'priority', 'is not a whole number of 32 bits');
     return {
       ...row,
       destination,
       is_event: isEvent ?? false,
       scheduled_for: scheduledFor,
       delay_seconds: delaySeconds,
+      priority,
     };
   });
   return encodeRows(rows, messages);
@@ -136,6 +144,10 @@ function encodeRows(rows: readonly object[], messages: readonly NewOutboxMessage
   if (fault !== undefined) throw refusal(`messages${fault.path}`, fault.message, cause);
   if (text === undefined) throw refusal('messages', 'cannot be written as JSON', cause);
   return text;
+}
+
+function isInt(value: number): boolean {
+  return Number.isInteger(value) && Math.abs(value) <= sendOptions.priority.max;
 }
 
 function isText(value: unknown): boolean {

@@ -131,3 +131,14 @@ export async function idleStreams(
   const values = [String(after), String(days), aggregate ?? null, given, String(archived)];
   return JSON.parse((await oneRow<{ idle: string }>(db, text, values)).idle);
 }
+
+/** Makes the partitions of the history ahead, and drops those that are older than so many days. Undefined: another instance is at it. */
+export async function keepHistory(
+  db: Queryable,
+  schema: string,
+  days: number,
+): Promise<{ readonly made: number; readonly dropped: number } | undefined> {
+  const text = `select ${schema}.wh_keep_history($1::text::double precision)::text as done`;
+  const { done } = await oneRow<{ done: string | null }>(db, text, [String(days)]);
+  return done === null ? undefined : (JSON.parse(done) as { made: number; dropped: number });
+}

@@ -14,6 +14,10 @@ async function answerOf<T>(db: Queryable, call: string, values: unknown[]): Prom
   return JSON.parse(answer ?? 'null') as T;
 }
 
+/** A list as PostgreSQL reads an array: cheaper than a query over JSON, where each read counts. */
+const arrayText = (list: readonly string[]) =>
+  `{${list.map((each) => `"${each.replaceAll(/["\\]/g, '\\$&')}"`).join(',')}}`;
+
 interface ModelQuestion {
   /** Name and version: `orders@2`. */
   readonly code: string;
@@ -44,10 +48,8 @@ export function loadModel(
   { code, id, types, withEvents, limit }: ModelQuestion,
 ): Promise<LoadedModel> {
   const call = `
-    ${schema}.wh_load_model($1::text, $2::text,
-      case when $3::text is not null then array(select jsonb_array_elements_text($3::text::jsonb)) end,
-      $4::text::boolean, $5::text::int)`;
-  const values = [code, id, types === undefined ? null : JSON.stringify(types)];
+    ${schema}.wh_load_model($1::text, $2::text, $3::text::text[], $4::text::boolean, $5::text::int)`;
+  const values = [code, id, types === undefined ? null : arrayText(types)];
   return answerOf(db, call, [...values, String(withEvents), String(limit)]);
 }
 
@@ -114,6 +116,13 @@ export interface StatusRow {
   readonly rate: number;
   readonly seconds_left: number | null;
   readonly held: number;
+  readonly failing: {
+    readonly tick: number;
+    readonly upto: number;
+    readonly failures: number;
+    readonly since: string;
+    readonly error: string;
+  } | null;
   readonly cause: string | null;
 }
 

@@ -61,11 +61,15 @@ export interface DueRow {
 
 /** What comes next behind a bookmark, and where it moves to. */
 export interface NextBatch {
-  readonly mode: 'held' | 'sweep' | 'log' | 'switch';
+  readonly mode: 'held' | 'sweep' | 'log' | 'switch' | 'ahead';
   readonly tick: number;
   readonly upto: number;
   readonly swept: number | null;
+  /** A long stream of a sweep that is read up to this version, and further in the next batch. */
+  readonly part?: { readonly stream_id: StreamId; readonly version: number } | null;
   readonly events: readonly BatchRow[];
+  /** The models of their streams, where they were read along. */
+  readonly models?: readonly ModelRow[] | null;
   readonly held?: readonly DueRow[];
   /** Where the read for a held key has ended, before the bookmark. */
   readonly through?: { readonly tick: number; readonly upto: number } | null;
@@ -106,6 +110,31 @@ export async function takeBookmark(
   return readTaken(await oneRow<{ taken: string | null }>(db, text, values));
 }
 
+/** Notes that a batch has failed as a whole, for those who ask. */
+export async function noteFailure(
+  db: Queryable,
+  schema: string,
+  { instanceId, name, from }: BookmarkKey,
+  error: string,
+): Promise<void> {
+  const text = `select ${schema}.wh_note_failure($1::uuid, $2::text, $3::text::int, $4::text) as noted`;
+  await db.query(text, [instanceId, name, String(from), error]);
+}
+
+/** Reads what comes in a sweep behind a batch that was not moved behind yet. Null: the bookmark was lost. */
+export async function readAhead(
+  db: Queryable,
+  schema: string,
+  { instanceId, name, from }: BookmarkKey,
+  swept: number,
+  limit: number,
+): Promise<NextBatch | null> {
+  const text = `select ${schema}.wh_read_ahead($1::uuid, $2::text, $3::text::int, $4::text::bigint, $5::text::int)::text as next`;
+  const values = [instanceId, name, String(from), String(swept), String(limit)];
+  const { next } = await oneRow<{ next: string | null }>(db, text, values);
+  return next === null ? null : (JSON.parse(next) as NextBatch);
+}
+
 interface Move {
   readonly taken: TakenBookmark;
   readonly next: NextBatch;
@@ -115,6 +144,8 @@ interface Move {
   readonly limit: number;
   /** False: the bookmark is released. */
   readonly goesOn: boolean;
+  /** What comes next is read by `readAhead`. If that is still so, the answer has the mode ahead. */
+  readonly isAhead?: boolean;
 }
 
 /** Stores what was made of a batch and moves the bookmark. Null: it was not held any more, and nothing was stored. */
@@ -122,7 +153,7 @@ export async function moveBookmark(
   db: Queryable,
   schema: string,
   { instanceId, name, from }: BookmarkKey,
-  { taken, next, results, leaseSeconds, limit, goesOn }: Move,
+  { taken, next, results, leaseSeconds, limit, goesOn, isAhead = false }: Move,
 ): Promise<TakenBookmark | null> {
   const text = `
     select ${schema}.wh_move_bookmark($1::uuid, $2::text, $3::text::int, $4::text::jsonb, $5::text::jsonb, $6::text::int,
@@ -134,7 +165,9 @@ export async function moveBookmark(
     to_tick: next.tick,
     to_upto: next.upto,
     swept: next.swept,
+    part: next.part,
     events: next.events.length,
+    is_ahead: isAhead,
   };
   const values = [
     instanceId,

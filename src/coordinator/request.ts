@@ -56,6 +56,15 @@ export interface WorkBatchRequest {
    * Left out: none, whatever `maxPerspectiveItems` is.
    */
   readonly perspectives?: readonly string[] | undefined;
+  /** Messages that take their place in their stream when they are due, and hold up nobody before. */
+  readonly newTimers?: readonly NewOutboxMessage[] | undefined;
+  /**
+   * Limits at which streams wait, and how many of each may be handed out, with their first message only: a handler that
+   * is not among `inboxHandlers`, or the name that `wh_wait_at_limit` was given. Left out: none.
+   */
+  readonly inboxLimits?: Readonly<Record<string, number>> | undefined;
+  /** What the caller says of itself, kept with its heartbeat for who operates it. Once a second is often enough. */
+  readonly facts?: Readonly<Record<string, unknown>> | undefined;
 }
 
 /** Limits of a call that only stores or reports: it hands nothing out. */

@@ -3,6 +3,7 @@
 // Called by the coordinator. It never talks to the database; the database decides which values are valid.
 import { WhizbangError } from '../errors.js';
 import {
+  type DuplicateMessage,
   type LostLease,
   type WorkBatch,
   WorkBatchFlags,
@@ -60,6 +61,9 @@ export const requestParts = {
   spareOutboxStreams: 'int',
   spareInboxStreams: 'int',
   perspectives: 'names',
+  newTimers: 'items',
+  inboxLimits: 'json',
+  facts: 'json',
 } as const satisfies Record<keyof WorkBatchRequest, keyof typeof casts>;
 
 /**
@@ -85,8 +89,19 @@ export interface Statement {
   readonly values: (string | null)[];
 }
 
-/** Encodes a call: every parameter in its place, and a value only for what is given. */
-export function encodeCall(schema: string, instance: Instance, request: WorkBatchRequest): Statement {
+/**
+ * Encodes a call: every parameter in its place, and a value only for what is given. The first of the requests that has a
+ * part counts. They are not merged: each merged object would have a hidden class of its own, and be slow to make and to read.
+ */
+export function encodeCall(
+  schema: string,
+  instance: Instance,
+  ...requests: readonly WorkBatchRequest[]
+): Statement {
+  const partOf = (key: keyof WorkBatchRequest): unknown => {
+    for (const request of requests) if (request[key] !== undefined) return request[key];
+    return undefined;
+  };
   const values: (string | null)[] = [];
   const args: string[] = [];
   const add = (key: string, value: unknown, part: keyof typeof casts, otherwise = 'null') => {
@@ -100,8 +115,8 @@ export function encodeCall(schema: string, instance: Instance, request: WorkBatc
     }
   };
   for (const [key, part] of instanceEntries) add(key, instance[key], part);
-  for (const [key, part] of requestEntries) add(key, request[key], part, sqlDefaults[key]);
-  const columns = handsOut(request) ? itemColumns : lostColumns;
+  for (const [key, part] of requestEntries) add(key, partOf(key), part, sqlDefaults[key]);
+  const columns = handsOut(partOf) ? itemColumns : lostColumns;
   return { text: `select ${columns} from ${schema}.process_work_batch(${args.join(', ')})`, values };
 }
 
@@ -109,9 +124,11 @@ const instanceEntries = Object.entries(instanceParts) as [keyof Instance, keyof 
 const requestEntries = Object.entries(requestParts) as [keyof WorkBatchRequest, keyof typeof casts][];
 
 /** Whether the call may hand out items. Without room in any lane it can only return lost leases. */
-function handsOut({ maxOutboxItems, maxInboxItems, maxPerspectiveItems }: WorkBatchRequest): boolean {
-  return maxOutboxItems !== 0 || maxInboxItems !== 0 || maxPerspectiveItems !== 0;
+function handsOut(partOf: (key: keyof WorkBatchRequest) => unknown): boolean {
+  return rooms.some((room) => partOf(room) !== 0);
 }
+
+const rooms = ['maxOutboxItems', 'maxInboxItems', 'maxPerspectiveItems'] as const;
 
 /**
  * The columns of an item. They are text where drivers, or a user's
@@ -132,6 +149,7 @@ type Row = Record<string, string | null>;
 export function decodeBatch(rows: readonly unknown[]): WorkBatch {
   const items: Record<WorkSource, WorkItem[]> = { outbox: [], inbox: [], perspective: [] };
   const leaseLost: LostLease[] = [];
+  const duplicates: DuplicateMessage[] = [];
   let looksAgain = false;
   for (const row of rows as readonly Row[]) {
     const source = row.source as WorkSource;
@@ -139,12 +157,14 @@ export function decodeBatch(rows: readonly unknown[]): WorkBatch {
       looksAgain = true;
     } else if ((Number(row.flags) & WorkBatchFlags.LeaseLost) !== 0) {
       leaseLost.push({ source, messageId: row.message_id as string });
+    } else if ((Number(row.flags) & WorkBatchFlags.Duplicate) !== 0) {
+      duplicates.push({ source, messageId: row.message_id as string });
     } else {
       items[source].push(decodeItem(source, row));
     }
   }
   const batch = { outbox: items.outbox, inbox: items.inbox, perspectives: items.perspective, leaseLost };
-  return { ...batch, ...(looksAgain && { looksAgain }) };
+  return { ...batch, ...(looksAgain && { looksAgain }), ...(duplicates.length > 0 && { duplicates }) };
 }
 
 function decodeItem(source: WorkSource, row: Row): WorkItem {

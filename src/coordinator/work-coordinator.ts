@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import {
   type ConnectionPool,
+  defaultSchema,
   fromDatabaseError,
   guardPool,
   type Queryable,
@@ -20,6 +21,7 @@ import {
 } from '../options.js';
 import { deregisterInstance } from './functions.js';
 import type { Instance, WorkBatchRequest } from './request.js';
+import { splitTimers } from './timer-functions.js';
 import { decodeBatch, encodeCall, requestParts, type Statement } from './wire.js';
 
 /** Options of a WorkCoordinator: its database, its instance, and numbers that go with every call. */
@@ -33,28 +35,32 @@ export type CoordinatorOptions = (
 ) &
   GivenOptions<typeof coordinatorOptions> & {
     readonly instance: Partial<Instance> & Pick<Instance, 'serviceName'>;
-    /** The schema. Default: `public`. */
+    /** The schema. Default: `whizbang`. */
     readonly schema?: string | undefined;
-    /**
-     * Whether new outbox messages that only this schema listens to go
-     * straight to its inbox (WorkBatchFlags.Direct). Default: false.
-     */
+    /** Whether what only this schema listens to goes straight to its inbox (WorkBatchFlags.Direct). Default: false. */
     readonly sendsDirectly?: boolean | undefined;
+    /** The share of streams, 0 to 1, whose finished messages leave a row in wh_history. Default: 0. */
+    readonly historyShare?: number | undefined;
   };
 
 /** The only door to `process_work_batch`, for programs that coordinate their own work. `createWhizbang` has one. */
 export class WorkCoordinator {
   readonly instance: Instance;
   readonly #options: ResolvedOptions<typeof coordinatorOptions>;
+  readonly #defaults: WorkBatchRequest;
   readonly #schema: string;
   readonly #sendsDirectly: boolean;
+  readonly #historyBits: number;
   readonly #source: { readonly pool?: ConnectionPool | undefined; readonly client?: Queryable | undefined };
 
   constructor(options: CoordinatorOptions) {
-    const others = ['pool', 'client', 'instance', 'schema', 'sendsDirectly'];
+    const others = ['pool', 'client', 'instance', 'schema', 'sendsDirectly', 'historyShare'];
     this.#options = resolveOptions('WorkCoordinator', coordinatorOptions, { ...options }, others);
-    this.#schema = quoteSchema(options.schema ?? 'public');
+    const { maxRetries, retryDelayMs, callTimeoutSeconds, ...defaults } = this.#options;
+    this.#defaults = defaults;
+    this.#schema = quoteSchema(options.schema ?? defaultSchema);
     this.#sendsDirectly = options.sendsDirectly === true;
+    this.#historyBits = Math.round(Math.min(Math.max(options.historyShare ?? 0, 0), 1) * 100) << 16;
     this.instance = resolveInstance(options.instance);
     if ((options.pool === undefined) === (options.client === undefined)) {
       throw new WhizbangError('INVALID_OPTION', {
@@ -76,14 +82,13 @@ export class WorkCoordinator {
   }
 
   #encode(request: WorkBatchRequest): Statement {
-    refuseUnknownKeys('processWorkBatch', { ...request }, Object.keys(requestParts));
-    const { maxRetries, retryDelayMs, callTimeoutSeconds, ...defaults } = this.#options;
-    const { newOutboxMessages = [], flags = WorkBatchFlags.None } = request;
-    const isDirect = this.#sendsDirectly && newOutboxMessages.length > 0;
-    return encodeCall(this.#schema, this.instance, {
-      ...withDefaults(request, defaults),
-      ...(isDirect ? { flags: flags | WorkBatchFlags.Direct } : {}),
-    });
+    refuseUnknownKeys('processWorkBatch', request as Readonly<Record<string, unknown>>, requestKeys);
+    const { flags = WorkBatchFlags.None } = request;
+    const { newOutboxMessages, newTimers } = withoutTimers(request);
+    const isDirect = this.#sendsDirectly && newOutboxMessages.length + newTimers.length > 0;
+    const own = (isDirect ? WorkBatchFlags.Direct : 0) | this.#historyBits;
+    const changed = { newOutboxMessages, newTimers, flags: own === 0 ? undefined : flags | own };
+    return encodeCall(this.#schema, this.instance, changed, request, this.#defaults);
   }
 
   /** Deregisters this instance and frees what it holds, at once. Returns how many streams were released. */
@@ -105,10 +110,16 @@ export class WorkCoordinator {
   }
 }
 
-function withDefaults(request: WorkBatchRequest, defaults: WorkBatchRequest): WorkBatchRequest {
-  const given = Object.entries(request).filter(([, value]) => value !== undefined);
-  return { ...defaults, ...Object.fromEntries(given) };
+/** Separates the new messages that wait as timers. Mostly there are none. */
+function withoutTimers({ newOutboxMessages = [], newTimers = [] }: WorkBatchRequest) {
+  if (!Array.isArray(newOutboxMessages) || !newOutboxMessages.some((message) => message?.isTimer === true)) {
+    return { newOutboxMessages, newTimers };
+  }
+  const { timers, others } = splitTimers(newOutboxMessages);
+  return { newOutboxMessages: others, newTimers: [...newTimers, ...timers] };
 }
+
+const requestKeys = Object.keys(requestParts);
 
 function resolveInstance(given: CoordinatorOptions['instance']): Instance {
   const known = ['instanceId', 'serviceName', 'hostName', 'processId', 'metadata'];

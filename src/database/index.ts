@@ -12,8 +12,9 @@ export {
   withPooledClient,
 } from './connection.js';
 export { codeOf, fromDatabaseError, serverErrorOf } from './database-error.js';
+export { checkEngine, refuseEngine } from './engine.js';
 export { inTransaction } from './in-transaction.js';
-export { quoteSchema, refuseConnectionString } from './names.js';
+export { defaultSchema, quoteSchema, refuseConnectionString } from './names.js';
 export { type Database, type DatabaseOptions, openDatabase } from './open-database.js';
 export { isOutage } from './outage.js';
 export { retrying } from './retry.js';
@@ -25,3 +26,4 @@ export {
   type Sessions,
   signOfLife,
 } from './session.js';
+export { SmallPool } from './small-pool.js';

@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { WhizbangError } from '../errors.js';
+import { serverErrorOf } from './database-error.js';
 
 interface Retries {
   readonly maxRetries: number;
@@ -10,6 +11,12 @@ interface Retries {
 
 /** Errors after which the same call fails again: it has waited for a client, or its decision is outdated. */
 const hopeless = ['POOL_EXHAUSTED', 'EXPECTED_VERSION'];
+
+/**
+ * Errors of a call that an upgrade of the schema has overtaken: it has waited for the upgrade inside a function of before,
+ * and goes on in functions of now, whose types or parameters are others. Nothing has happened, and made anew it is right.
+ */
+const overtaken = ['42703', '42804', '42883', '0A000'];
 
 /**
  * Runs a call again while its error shows that nothing happened and that the same call may be made again.
@@ -25,9 +32,10 @@ export async function retrying<T>(
     } catch (error) {
       const again =
         error instanceof WhizbangError &&
-        (error.retryable || (alsoAfterLoss && error.code === 'CONNECTION_LOST')) &&
-        !hopeless.includes(error.code) &&
-        retries < maxRetries;
+        (((error.retryable || (alsoAfterLoss && error.code === 'CONNECTION_LOST')) &&
+          !hopeless.includes(error.code) &&
+          retries < maxRetries) ||
+          (retries === 0 && overtaken.includes(serverErrorOf(error)?.code ?? '')));
       if (!again) throw error;
       await wait(Math.random() * Math.min(retryDelayMs * 2 ** retries, longestWaitMs));
     }

@@ -6,18 +6,20 @@ import {
   type MessageToSend,
   validateResult,
 } from '../messages/index.js';
-import { type Sender, toOutgoing } from './outgoing.js';
+import { type SendingInstance, toOutgoing } from './outgoing.js';
 import { prepareMessages, refuseOtherKind } from './prepare.js';
 import { noDestination, noReceptor } from './refusals.js';
-import {
-  type InvokeOptions,
-  type Method,
-  type PublishManyOptions,
-  type PublishOptions,
-  resolveSendOptions,
-  type SendManyOptions,
-  type SendOptions,
+import { type Method, resolveSendOptions } from './resolve-send-options.js';
+import type {
+  InvokeOptions,
+  PublishManyOptions,
+  PublishOptions,
+  SendManyOptions,
+  SendOptions,
+  UniqueOptions,
 } from './send-options.js';
+import type { OneOrMany, Sender } from './sender.js';
+import { noTransaction, type UniqueReceipt, type UniqueSending } from './unique-sending.js';
 
 /** Stores what the dispatcher sends. */
 export interface OutboxWriter {
@@ -41,9 +43,10 @@ export interface Invocation {
 /** Runs the receptor of a command and returns its result. */
 export type Invoker = (invocation: Invocation) => Promise<unknown>;
 
-export interface DispatcherOptions extends Sender {
+export interface DispatcherOptions extends SendingInstance {
   readonly outbox: OutboxWriter;
   readonly invoker?: Invoker | undefined;
+  readonly unique?: UniqueSending | undefined;
   /** Returns the receiver of a command that names none: this service, when it has a receptor for it. */
   readonly defaultAddress?: ((definition: MessageDefinition) => string | undefined) | undefined;
 }
@@ -51,31 +54,35 @@ export interface DispatcherOptions extends Sender {
 /** Options that all dispatchers of an instance share: the sender, the invoker and the default address. */
 export type Origin = Omit<DispatcherOptions, 'outbox' | 'parent'>;
 
-type OneOrMany<Kind extends MessageKind> = MessageToSend<Kind> | readonly MessageToSend<Kind>[];
+type Sent = MessageId | MessageId[] | UniqueReceipt;
 
 /** Sends messages. An instance and a scope are dispatchers, and `ctx` of a receptor uses one. */
-export class Dispatcher {
+export class Dispatcher implements Sender {
   readonly #options: DispatcherOptions;
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
   }
 
+  /** Sends a command unless one with the same key was sent within the time. */
+  send(command: MessageToSend<'command'>, options: SendOptions & UniqueOptions): Promise<UniqueReceipt>;
   /** Sends a command to the one service that handles it. Resolves with its id when it is stored. */
   send(command: MessageToSend<'command'>, options?: SendOptions): Promise<MessageId>;
   /** Sends many commands in one step: all of them are stored, in this order, or none. */
   send(commands: readonly MessageToSend<'command'>[], options?: SendManyOptions): Promise<MessageId[]>;
   send(commands: OneOrMany<'command'>, options?: SendManyOptions): Promise<MessageId | MessageId[]>;
-  send(commands: OneOrMany<'command'>, options: SendOptions = {}): Promise<MessageId | MessageId[]> {
+  send(commands: OneOrMany<'command'>, options: SendOptions = {}): Promise<Sent> {
     return this.#dispatch('send', 'command', commands, options);
   }
 
+  /** Publishes an event unless one with the same key was published within the time. */
+  publish(event: MessageToSend<'event'>, options: PublishOptions & UniqueOptions): Promise<UniqueReceipt>;
   /** Publishes an event to all services that want it. Resolves with its id when it is stored. */
   publish(event: MessageToSend<'event'>, options?: PublishOptions): Promise<MessageId>;
   /** Publishes many events in one step: all of them are stored, in this order, or none. */
   publish(events: readonly MessageToSend<'event'>[], options?: PublishManyOptions): Promise<MessageId[]>;
   publish(events: OneOrMany<'event'>, options?: PublishManyOptions): Promise<MessageId | MessageId[]>;
-  publish(events: OneOrMany<'event'>, options: PublishOptions = {}): Promise<MessageId | MessageId[]> {
+  publish(events: OneOrMany<'event'>, options: PublishOptions = {}): Promise<Sent> {
     return this.#dispatch('publish', 'event', events, options);
   }
 
@@ -103,29 +110,50 @@ export class Dispatcher {
     kind: MessageKind,
     given: MessageToSend | readonly MessageToSend[],
     options: SendOptions & PublishOptions,
-  ): Promise<MessageId | MessageId[]> {
+  ): Promise<Sent> {
     const many = Array.isArray(given);
     if (!many) refuseOtherKind(given as MessageToSend, kind, method); // else its payload is taken for options
     const resolved = resolveSendOptions(method, options, many ? given.length : 1);
     if (many && given.length === 0) return [];
-    const addressOf = (definition: MessageDefinition) => this.#addressOf(definition, resolved.to);
     const prepared = await prepareMessages(given, {
       method,
       kind,
       sender: this.#options,
       resolved,
-      addressOf,
+      addressOf: (definition) => addressOf(this.#options, definition, resolved.to),
     });
+    const [first] = prepared;
+    if (resolved.unique !== undefined && first !== undefined) {
+      return this.#sendUnique(method, first, resolved.unique, resolved.tx as object | undefined);
+    }
     await this.#options.outbox.store(prepared, resolved.tx);
     const ids = prepared.map(({ messageId }) => messageId);
     return many ? ids : (ids[0] as MessageId);
   }
 
-  #addressOf(definition: MessageDefinition, to: string | undefined): string {
-    const address = to ?? definition.address ?? this.#options.defaultAddress?.(definition);
-    if (address === undefined) throw noDestination(definition);
-    return address;
+  async #sendUnique(
+    method: Method,
+    message: NewOutboxMessage,
+    options: UniqueOptions,
+    givenTx: object | undefined,
+  ): Promise<UniqueReceipt> {
+    const { unique, outbox, parent } = this.#options;
+    const tx = givenTx ?? this.#options.tx;
+    if (unique === undefined || (tx === undefined && parent !== undefined)) throw noTransaction(method);
+    if (tx === undefined) return unique.sendAlone(message, options);
+    return unique.send(message, options, tx, () => outbox.store([message], givenTx));
   }
+}
+
+/** Returns the receiver of a message, or refuses one that has none. */
+export function addressOf(
+  { defaultAddress }: Pick<DispatcherOptions, 'defaultAddress'>,
+  definition: MessageDefinition,
+  to: string | undefined,
+): string {
+  const address = to ?? definition.address ?? defaultAddress?.(definition);
+  if (address === undefined) throw noDestination(definition);
+  return address;
 }
 
 /** Makes the dispatcher of a receptor: what it sends continues the message that it handles. */

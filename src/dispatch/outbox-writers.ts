@@ -1,7 +1,8 @@
 // The writers of the outbox: of a transaction, of an instance, of a scope, of a receptor.
 // In: new outbox messages. Out: they are stored, or kept for the part that stores them.
 // Called by the dispatcher, and by the parts that run receptors. They never look into a message.
-import { noRoom, outboxInsert, type WorkCoordinator } from '../coordinator/index.js';
+import { noRoom, outboxInsert, setTimers, splitTimers, type WorkCoordinator } from '../coordinator/index.js';
+import { fromDatabaseError, quoteSchema } from '../database/index.js';
 import { WhizbangError } from '../errors.js';
 import type { NewOutboxMessage } from '../message.js';
 import type { QueuedUnit, WorkCoordinatorStrategy } from '../strategies/index.js';
@@ -9,15 +10,19 @@ import { asQueryable } from '../transactions/index.js';
 import type { OutboxWriter } from './dispatcher.js';
 
 /**
- * Stores in the user's transaction: by a plain insert, or by
- * `process_work_batch` when a message has an expected version.
+ * Stores in the user's transaction: by a plain insert, as timers, or
+ * by `process_work_batch` when a message has an expected version.
  */
 export class TransactionOutbox implements OutboxWriter {
   readonly #coordinator: WorkCoordinator;
   readonly #insert: ReturnType<typeof outboxInsert>;
+  readonly #schema: string;
+  readonly #sendsDirectly: boolean;
 
   constructor(coordinator: WorkCoordinator, schema: string, sendsDirectly: boolean) {
     this.#coordinator = coordinator;
+    this.#schema = quoteSchema(schema);
+    this.#sendsDirectly = sendsDirectly;
     this.#insert = outboxInsert(schema, sendsDirectly);
   }
 
@@ -27,7 +32,15 @@ export class TransactionOutbox implements OutboxWriter {
       await this.#coordinator.processWorkBatch({ newOutboxMessages: messages, ...noRoom }, db);
       return;
     }
-    await this.#insert(db, messages);
+    if (!messages.some(({ isTimer }) => isTimer === true)) {
+      await this.#insert(db, messages);
+      return;
+    }
+    const { timers, others } = splitTimers(messages);
+    if (others.length > 0) await this.#insert(db, others);
+    await setTimers(db, this.#schema, timers, this.#sendsDirectly).catch((error: unknown) => {
+      throw fromDatabaseError(error);
+    });
   }
 }
 

@@ -4,17 +4,16 @@
 import type { NewOutboxMessage } from '../message.js';
 import { newMessageId } from '../message-id.js';
 import {
-  childTraceparent,
   type Envelope,
   isMessageToSend,
   type MessageDefinition,
   type MessageToSend,
-  newTraceparent,
-  parseTraceparent,
   toMetadata,
   validatePayload,
 } from '../messages/index.js';
+import { handledMessage } from './handled-message.js';
 import { notAMessage } from './refusals.js';
+import { type SendingTraces, traceOf } from './trace-of.js';
 
 /** A message before it is stored, with its payload as its schema made it. */
 export interface ToSeal {
@@ -37,14 +36,15 @@ export interface Sealer {
 export const notSealing: Sealer = { seal: async (messages) => messages.map(({ row }) => row) };
 
 /** The service and the instance that send. */
-export interface Sender {
+export interface SendingInstance {
+  readonly traces?: SendingTraces | undefined;
   /** Without it, an event with sealed fields is refused. */
   readonly sealer?: Sealer | undefined;
   /** The transaction in which what is sent will be stored, if it is open already and the call does not name it. */
   readonly tx?: object | undefined;
   readonly service: string;
   readonly instanceId: string;
-  /** The message that is being handled. It is the cause of what is sent now. */
+  /** The message that is being handled. It is the cause of what is sent now. Default: that of the receptor around it. */
   readonly parent?: Envelope | undefined;
   /** Returns the traceparent of the span that is active now, if there is one. */
   readonly traceContext?: (() => string | undefined) | undefined;
@@ -53,6 +53,8 @@ export interface Sender {
 /** Fields that a call may set instead of inheriting them. */
 export interface EnvelopeOptions {
   readonly messageId?: string | undefined;
+  /** Null: no stream, although the definition has one. */
+  readonly stream?: null | undefined;
   readonly correlationId?: string | undefined;
   readonly causationId?: string | null | undefined;
   /** Null: no scope, although the parent has one. */
@@ -66,28 +68,50 @@ interface Outgoing {
   readonly json: unknown;
 }
 
-export async function toOutgoing(
+/** Returns a promise only when the schema does. `destination`: where it goes. Undefined: it is handled here and now. */
+export function toOutgoing(
   message: MessageToSend,
-  sender: Sender,
+  sender: SendingInstance,
   options: EnvelopeOptions,
-): Promise<Outgoing> {
+  destination?: string,
+): Outgoing | Promise<Outgoing> {
   if (!isMessageToSend(message)) throw notAMessage(message);
   const { definition } = message;
-  const { payload, json } = await validatePayload(definition, message.payload);
-  const { parent } = sender;
+  const valid = validatePayload(definition, message.payload);
+  const parent = sender.parent ?? handledMessage();
+  return valid instanceof Promise
+    ? valid.then((later) => inEnvelope(definition, later, { sender, parent }, options, destination))
+    : inEnvelope(definition, valid, { sender, parent }, options, destination);
+}
+
+function inEnvelope(
+  definition: MessageDefinition,
+  { payload, json }: Awaited<ReturnType<typeof validatePayload>>,
+  { sender, parent }: { readonly sender: SendingInstance; readonly parent: Envelope | undefined },
+  options: EnvelopeOptions,
+  destination: string | undefined,
+): Outgoing {
   const messageId = options.messageId?.toLowerCase() ?? newMessageId();
+  const about = {
+    messageId,
+    type: definition.type,
+    streamId: options.stream === null ? null : definition.streamOf(payload),
+    correlationId: options.correlationId ?? parent?.correlationId ?? messageId,
+  };
+  const trace = traceOf(sender, parent, options, about, destination);
   const hop = { service: sender.service, instanceId: sender.instanceId, at: new Date().toISOString() };
   const envelope: Envelope = {
     messageId,
     type: definition.type,
     kind: definition.kind,
     payload,
-    streamId: definition.streamOf(payload),
-    correlationId: options.correlationId ?? parent?.correlationId ?? messageId,
+    streamId: about.streamId,
+    correlationId: about.correlationId,
     causationId: options.causationId === undefined ? (parent?.messageId ?? null) : options.causationId,
     hops: [...(parent?.hops ?? []), hop],
     scope: options.scope === undefined ? (parent?.scope ?? null) : options.scope,
-    ...traceOf(sender, options),
+    traceparent: trace.traceparent,
+    tracestate: trace.tracestate,
     schemaVersion: definition.schemaVersion,
     ...(definition.aggregate === undefined ? {} : { aggregateType: definition.aggregate }),
   };
@@ -96,40 +120,19 @@ export async function toOutgoing(
 
 export function toOutboxMessage(
   { envelope, json }: Outgoing,
-  rest: Pick<NewOutboxMessage, 'destination' | 'scheduledFor' | 'delaySeconds' | 'expectedVersion'>,
+  rest: Pick<
+    NewOutboxMessage,
+    'destination' | 'scheduledFor' | 'delaySeconds' | 'isTimer' | 'expectedVersion' | 'priority'
+  >,
 ): NewOutboxMessage {
   return {
     messageId: envelope.messageId,
     eventType: envelope.type,
     eventData: json,
-    metadata: toMetadata(envelope),
+    metadata: toMetadata(envelope, rest.priority),
     streamId: envelope.streamId,
     isEvent: envelope.kind === 'event' && envelope.streamId !== null,
     ...rest,
     ...(envelope.scope === null ? {} : { scope: envelope.scope }),
   };
-}
-
-/**
- * Chooses the trace. An active span is passed on unchanged. Otherwise
- * the parent's trace is continued by one step, or a new one begins.
- */
-function traceOf(
-  { parent, traceContext }: Sender,
-  { traceparent }: EnvelopeOptions,
-): Pick<Envelope, 'traceparent' | 'tracestate'> {
-  const active = traceparent ?? validOrNothing(traceContext?.());
-  const inherited = parent === undefined ? undefined : childTraceparent(parent.traceparent);
-  const chosen = active ?? inherited ?? newTraceparent();
-  if (parent === undefined) return { traceparent: chosen, tracestate: null };
-  const sameTrace = parseTraceparent(chosen)?.traceId === parseTraceparent(parent.traceparent)?.traceId;
-  return { traceparent: chosen, tracestate: sameTrace ? parent.tracestate : null };
-}
-
-/**
- * Ignores an invalid value of a tracing library: the sender has
- * not caused it, and a message is also sent without a trace.
- */
-function validOrNothing(traceparent: string | undefined): string | undefined {
-  return parseTraceparent(traceparent) === undefined ? undefined : traceparent;
 }

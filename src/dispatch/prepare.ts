@@ -9,14 +9,14 @@ import {
   type MessageToSend,
 } from '../messages/index.js';
 import { invalidOption } from '../options.js';
-import { type Sender, type ToSeal, toOutboxMessage, toOutgoing } from './outgoing.js';
+import { type SendingInstance, type ToSeal, toOutboxMessage, toOutgoing } from './outgoing.js';
 import { inCall, noSealer, notAMessage, wrongKind } from './refusals.js';
-import type { Method, ResolvedSendOptions } from './send-options.js';
+import type { Method, ResolvedSendOptions } from './resolve-send-options.js';
 
 interface Preparation {
   readonly method: Method;
   readonly kind: MessageKind;
-  readonly sender: Sender;
+  readonly sender: SendingInstance;
   readonly resolved: ResolvedSendOptions;
   /** Returns the receiver of a message, or refuses it. */
   readonly addressOf: (definition: MessageDefinition) => string;
@@ -28,14 +28,18 @@ export async function prepareMessages(
   given: MessageToSend | readonly MessageToSend[],
   { method, kind, sender, resolved, addressOf, finish = (row) => row }: Preparation,
 ): Promise<readonly NewOutboxMessage[]> {
+  if (sender.traces?.loading !== undefined) await sender.traces.loading;
   const isMany = Array.isArray(given);
   const prepared: ToSeal[] = [];
   for (const [i, message] of ((isMany ? given : [given]) as readonly MessageToSend[]).entries()) {
     try {
       refuseOtherKind(message, kind, method);
       const destination = addressOf(message.definition);
-      const outgoing = await toOutgoing(message, sender, resolved.envelope);
-      const row = finish(toOutboxMessage(outgoing, { destination, ...timing(resolved, i) }));
+      const made = toOutgoing(message, sender, resolved.envelope, destination);
+      const outgoing = made instanceof Promise ? await made : made;
+      const row = finish(
+        toOutboxMessage(outgoing, { destination, ...timing(resolved, i), ...priorityOf(resolved) }),
+      );
       refuseNoStream(row, method, resolved);
       prepared.push({ row, definition: message.definition, payload: outgoing.envelope.payload });
     } catch (error) {
@@ -57,7 +61,7 @@ export async function prepareMessages(
 /** Prepares events for the event store. */
 export function prepareEvents(
   events: MessageToSend<'event'> | readonly MessageToSend<'event'>[],
-  sender: Sender,
+  sender: SendingInstance,
   resolved: ResolvedSendOptions,
   finish?: (row: NewOutboxMessage) => NewOutboxMessage,
 ): Promise<readonly NewOutboxMessage[]> {
@@ -75,15 +79,19 @@ export function refuseOtherKind(message: MessageToSend, kind: MessageKind, metho
 }
 
 function timing(
-  { scheduledFor, delaySeconds, expectedVersion }: ResolvedSendOptions,
+  { scheduledFor, delaySeconds, holdStream, expectedVersion }: ResolvedSendOptions,
   index: number,
-): Pick<NewOutboxMessage, 'scheduledFor' | 'delaySeconds' | 'expectedVersion'> {
+): Pick<NewOutboxMessage, 'scheduledFor' | 'delaySeconds' | 'isTimer' | 'expectedVersion'> {
+  const isDelayed = scheduledFor !== undefined || delaySeconds !== undefined;
   return {
     ...(scheduledFor === undefined ? {} : { scheduledFor }),
     ...(delaySeconds === undefined ? {} : { delaySeconds }),
+    ...(isDelayed && !holdStream ? { isTimer: true } : {}),
     ...(expectedVersion === undefined ? {} : { expectedVersion: expectedVersion + index }),
   };
 }
+
+const priorityOf = ({ priority }: ResolvedSendOptions) => (priority === undefined ? {} : { priority });
 
 function refuseNoStream(
   row: NewOutboxMessage,

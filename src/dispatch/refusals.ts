@@ -1,5 +1,6 @@
 import { WhizbangError } from '../errors.js';
 import type { MessageDefinition } from '../messages/index.js';
+import { invalidOption } from '../options.js';
 
 export function notAMessage(value: unknown): WhizbangError {
   return new WhizbangError('INVALID_MESSAGE', {
@@ -31,6 +32,17 @@ export function noDestination({ type }: MessageDefinition): WhizbangError {
     message: `The command ${type} names no receiver, and this service has no receptor for it.`,
     details: { type },
   });
+}
+
+/** A receptor that waits for an answer holds its place, its lease and its transaction until it comes. */
+export function requestInReceptor(): WhizbangError {
+  return invalidOption(
+    'request',
+    'command',
+    'it is called inside a receptor',
+    'Let the receptor send the command and end; let the other service publish what it has done, and handle that event. ' +
+      'A receptor that waits keeps its transaction and its place, and is run again after a crash. Nothing was sent.',
+  );
 }
 
 export function noReceptor({ type }: { readonly type: string }): WhizbangError {

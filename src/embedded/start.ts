@@ -1,6 +1,6 @@
 import { tmpdir } from 'node:os';
 import { WhizbangError } from '../errors.js';
-import { locateBinaries } from './binaries.js';
+import { locateBinaries, refuseWindows } from './binaries.js';
 import { keptDataDir, temporaryDataDir } from './data-dir.js';
 import { type EmbeddedPostgresOptions, resolveEmbeddedOptions } from './embedded-options.js';
 import { serverIdentity } from './identity.js';
@@ -33,6 +33,7 @@ export async function startEmbeddedPostgres(
   options: EmbeddedPostgresOptions = {},
 ): Promise<EmbeddedPostgres> {
   const { dataDir, tempDir, port, settings, binDir } = resolveEmbeddedOptions(options);
+  refuseWindows();
   // Programs and template are always in the system's temporary folder: a folder in memory may forbid running
   // programs.
   const workspace = await openWorkspace(tmpdir());

@@ -1,5 +1,5 @@
 import type { Queryable } from '../database/index.js';
-import type { Sender } from '../dispatch/index.js';
+import type { SendingInstance } from '../dispatch/index.js';
 import type { AppendReceipt, Receipt } from '../fold/index.js';
 import type { Logger } from '../logger.js';
 import type { NewOutboxMessage } from '../message.js';
@@ -30,7 +30,7 @@ export interface InTransaction {
 export interface EventStoreOptions {
   readonly access: StoreAccess;
   readonly keys: SubjectKeys;
-  readonly sender: Sender;
+  readonly sender: SendingInstance;
   readonly logger: Logger;
   /** Models that are stored with the events that change them. */
   readonly inline?: InlineModels | undefined;

@@ -59,7 +59,7 @@ export class EventStore {
   /** Opens the sealed fields of a message that is about to be handled. */
   opened<M extends Parameters<SubjectKeys['openMessage']>[0]>(
     message: M,
-  ): Promise<M & { readonly erased?: readonly string[] | undefined }> {
+  ): ReturnType<typeof SubjectKeys.prototype.openMessage<M>> {
     return this.#options.keys.openMessage(message);
   }
 

@@ -20,6 +20,8 @@ import { isUuid } from '../uuid.js';
 import type { StoreAccess } from './store-access.js';
 
 /** A message that was read: a work item, say. */
+type Opened<M> = M & Pick<EventRow, 'erased'>;
+
 interface Message {
   readonly messageId: MessageId;
   readonly eventType: string;
@@ -89,8 +91,12 @@ export class SubjectKeys implements Sealer {
     }));
   }
 
-  /** The same for a message. */
-  async openMessage<M extends Message>(message: M): Promise<M & Pick<EventRow, 'erased'>> {
+  /** Opens the sealed fields of a message. Returns a promise only when it has some. */
+  openMessage<M extends Message>(message: M): Opened<M> | Promise<Opened<M>> {
+    return sealedWith(message.metadata) === undefined ? message : this.#openSealed(message);
+  }
+
+  async #openSealed<M extends Message>(message: M): Promise<Opened<M>> {
     const asStored = ({ messageId, eventType, eventData, metadata }: M) => ({
       id: messageId,
       type: eventType,
@@ -102,7 +108,7 @@ export class SubjectKeys implements Sealer {
       eventData: json,
       erased,
     }));
-    return opened[0] as M & Pick<EventRow, 'erased'>;
+    return opened[0] as Opened<M>;
   }
 
   async #open<Row>(

@@ -5,6 +5,9 @@ export function deepFreeze<T>(value: T): T {
     return value;
   }
   Object.freeze(value);
-  for (const key of Reflect.ownKeys(value)) deepFreeze((value as Record<PropertyKey, unknown>)[key]);
+  for (const key of Reflect.ownKeys(value)) {
+    const member = (value as Record<PropertyKey, unknown>)[key];
+    if (typeof member === 'object') deepFreeze(member);
+  }
   return value;
 }

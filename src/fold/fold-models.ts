@@ -3,11 +3,12 @@
 // model, as data. A failing event holds its own model, and the others go on. It stores nothing and sends nothing.
 import type { WhizbangError } from '../errors.js';
 import type { StreamId } from '../message.js';
+import { finish } from '../messages/index.js';
 import { foldFailed } from './fold-failed.js';
 import type { KeyedPerspective, KeyedStep } from './keyed-perspective.js';
 import { ModelFold, type Task } from './model-fold.js';
 import type { HeldModel, ModelPerspective, ModelResult, StoredModel } from './model-result.js';
-import { callFor, readEvent } from './next-model.js';
+import { callFor, readEvent, type Steps } from './next-model.js';
 import type { Perspective } from './perspective.js';
 import type { StoredEvent } from './stored-event.js';
 
@@ -29,10 +30,18 @@ export async function foldModels<Model>(
   const ids = [...new Set(tasks.flatMap((task) => task.ids))];
   const stored = typeof before === 'function' ? await before(ids) : before;
   const folds = new Map(ids.map((id) => [id, new ModelFold(perspective, id, stored.get(id))]));
-  for (const task of tasks) {
-    for (const id of task.ids) await folds.get(id)?.apply(task);
-  }
+  const applying = finish(applyAll(tasks, folds));
+  if (applying instanceof Promise) await applying;
   return [...[...folds.values()].flatMap((fold) => fold.results()), ...unknown] as ModelResult<Model>[];
+}
+
+function* applyAll(tasks: readonly Task[], folds: ReadonlyMap<string, ModelFold>): Steps<void> {
+  for (const task of tasks) {
+    for (const id of task.ids) {
+      const fold = folds.get(id);
+      if (fold !== undefined) yield* fold.apply(task);
+    }
+  }
 }
 
 interface Tasks {
@@ -61,13 +70,19 @@ async function tasksByKey(
     const { streamId } = event;
     if (step === undefined || unknown.has(streamId)) continue;
     try {
-      const payload = await readEvent(perspective, step, event);
-      tasks.push({ event, step, ids: keysOf(perspective, step, event, payload), read: async () => payload });
+      const reading = finish(readEvent(perspective, step, event));
+      const payload = reading instanceof Promise ? await reading : reading;
+      tasks.push({ event, step, ids: keysOf(perspective, step, event, payload), read: () => known(payload) });
     } catch (error) {
       unknown.set(streamId, { kind: 'held', id: null, streamId, event, error: error as WhizbangError });
     }
   }
   return { tasks, unknown: [...unknown.values()] };
+}
+
+/** A payload that was read already. */
+function* known(payload: unknown): Steps<unknown> {
+  return yield payload;
 }
 
 /** A key is a value of an index, in which PostgreSQL takes no longer ones. */

@@ -2,7 +2,7 @@ import type { WhizbangError } from '../errors.js';
 import { foldFailed } from './fold-failed.js';
 import type { KeyedStep } from './keyed-perspective.js';
 import type { HeldModel, ModelPerspective, ModelResult, StoredModel } from './model-result.js';
-import { type Announcement, announce, asStored, callFor, valueOfModel } from './next-model.js';
+import { type Announcement, announce, asStored, callFor, type Steps, valueOfModel } from './next-model.js';
 import type { PerspectiveStep } from './perspective.js';
 import type { StoredEvent } from './stored-event.js';
 
@@ -12,7 +12,7 @@ export interface Task {
   readonly step: PerspectiveStep | KeyedStep;
   readonly ids: readonly string[];
   /** Reads the payload, once. */
-  readonly read: () => Promise<unknown>;
+  readonly read: () => Steps<unknown>;
 }
 
 /** One model, while events are applied to it. */
@@ -36,12 +36,12 @@ export class ModelFold {
     this.#isHeld = stored?.held ?? false;
   }
 
-  async apply(task: Task): Promise<void> {
+  *apply(task: Task): Steps<void> {
     const { event } = task;
     const isOfStream = this.#perspective.kind === 'stream';
     if (this.#isHeld || (isOfStream && event.version <= this.#version)) return;
     try {
-      await this.#change(task);
+      yield* this.#change(task);
       this.#version = isOfStream ? event.version : this.#version + 1;
       this.#last = event;
     } catch (thrown) {
@@ -66,31 +66,31 @@ export class ModelFold {
   }
 
   /** Applies one event. When it throws, nothing has changed. */
-  async #change({ event, step, read }: Task): Promise<void> {
+  *#change({ event, step, read }: Task): Steps<void> {
     const rules = this.#perspective;
-    const payload = await read();
+    const payload = yield* read();
     if (step.does === 'ends') {
       this.#model = null;
       this.#value = null;
       return;
     }
-    const before = await this.#read(event);
+    const before = yield* this.#read(event);
     const returned =
       step.does === 'starts'
         ? this.#start(event, before, () => step.apply(payload, event))
-        : await this.#continue(event, before, (model) => step.apply(model, payload, event));
+        : yield* this.#continue(event, before, (model) => step.apply(model, payload, event));
     const model = asStored(rules, event, returned);
-    const value = await valueOfModel(rules, event, model, 'returned');
-    const announcements = await announce(rules, event, value, before);
+    const value = yield* valueOfModel(rules, event, model, 'returned');
+    const announcements = rules.announcers.length === 0 ? [] : yield* announce(rules, event, value, before);
     this.#model = model;
     this.#value = value;
     this.#announcements.push(...announcements);
   }
 
-  async #read(event: StoredEvent): Promise<unknown> {
+  *#read(event: StoredEvent): Steps<unknown> {
     if (this.#value !== undefined) return this.#value;
     const isNone = this.#model === null;
-    this.#value = isNone ? null : await valueOfModel(this.#perspective, event, this.#model, 'was given');
+    this.#value = isNone ? null : yield* valueOfModel(this.#perspective, event, this.#model, 'was given');
     return this.#value;
   }
 
@@ -101,11 +101,11 @@ export class ModelFold {
     throw foldFailed(this.#perspective.name, event, { fact, hint });
   }
 
-  async #continue(event: StoredEvent, before: unknown, apply: (model: unknown) => unknown): Promise<unknown> {
+  *#continue(event: StoredEvent, before: unknown, apply: (model: unknown) => unknown): Steps<unknown> {
     const perspective = this.#perspective;
     if (before !== null) return callFor(perspective, event, () => apply(before));
     if (perspective.kind === 'keyed') {
-      const initial = await valueOfModel(perspective, event, perspective.initial, 'was given');
+      const initial = yield* valueOfModel(perspective, event, perspective.initial, 'was given');
       return callFor(perspective, event, () => apply(initial));
     }
     const fact = 'changes a model, and the stream has none';

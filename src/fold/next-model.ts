@@ -12,6 +12,7 @@ import {
 import type { Announcer } from './announcer.js';
 import { deepFreeze } from './deep-freeze.js';
 import { foldFailed, messageOf } from './fold-failed.js';
+import { plainCopy } from './plain-copy.js';
 import type { StoredEvent } from './stored-event.js';
 
 /** What a perspective says of its models, whatever it is of. */
@@ -30,14 +31,18 @@ export interface Announcement {
   readonly nth: number;
 }
 
+/** Steps that yield promises, and only where there is one: `finish` runs them. */
+export type Steps<T> = Generator<unknown, T, unknown>;
+
 /** Reads the payload of an event. */
-export async function readEvent(
+export function* readEvent(
   { name }: Pick<ModelRules, 'name'>,
   { definition }: { readonly definition: Parameters<StoredEvent['read']>[0] },
   event: StoredEvent,
-): Promise<unknown> {
+): Steps<unknown> {
   try {
-    return deepFreeze(await event.read(definition));
+    const payload = event.read(definition);
+    return deepFreeze(payload instanceof Promise ? yield payload : payload);
   } catch (cause) {
     const hint = 'Correct the definition of the event: an upcaster, or its schema.';
     throw foldFailed(name, event, { fact: `cannot read it: ${messageOf(cause)}`, hint, cause });
@@ -70,6 +75,8 @@ export function asStored(
     const hint = 'Return the next model. To end a model, write .ends(…).';
     throw foldFailed(name, event, { fact: 'returned nothing', hint });
   }
+  const plain = plainCopy(returned);
+  if (plain !== undefined && plain.mostBytes <= maxModelBytes) return plain.json;
   const copy = copyAsJson(returned);
   if (copy.fault !== undefined) {
     const { path, message } = copy.fault;
@@ -85,16 +92,16 @@ export function asStored(
 }
 
 /** What the schema makes of a stored model: the model that functions and queries get. */
-export async function valueOfModel(
+export function* valueOfModel(
   { name, schema }: ModelRules,
   event: StoredEvent,
   json: unknown,
   which: 'returned' | 'was given',
-): Promise<unknown> {
+): Steps<unknown> {
   let result: SchemaResult<unknown>;
   try {
     const validating = schema['~standard'].validate(json);
-    result = validating instanceof Promise ? await validating : validating;
+    result = (validating instanceof Promise ? yield validating : validating) as SchemaResult<unknown>;
   } catch (cause) {
     throw foldFailed(name, event, {
       fact: `${which} a model at which the schema threw ${messageOf(cause)}`,
@@ -112,18 +119,18 @@ export async function valueOfModel(
 }
 
 /** What is announced of a change. */
-export async function announce(
+export function* announce(
   rules: ModelRules,
   event: StoredEvent,
   value: unknown,
   before: unknown,
-): Promise<Announcement[]> {
+): Steps<Announcement[]> {
   const made: Announcement[] = [];
   for (const [i, { definition, make }] of rules.announcers.entries()) {
     const payload = callFor(rules, event, () => make(value, before));
     if (payload === undefined) continue;
     try {
-      await validatePayload(definition, payload);
+      yield validatePayload(definition, payload);
     } catch (cause) {
       throw foldFailed(rules.name, event, {
         fact: `announced what is not valid: ${messageOf(cause)}`,

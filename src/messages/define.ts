@@ -6,14 +6,14 @@ import type {
   EventDefinition,
   MessageDefinition,
   MessageToSend,
-  Upcaster,
+  Upcasters,
 } from './definition.js';
 import { type GivenDefinition, resolveDefinition } from './definition-options.js';
 import type { MessageKind } from './envelope.js';
 import type { SchemaInput, SchemaOutput, StandardSchema } from './standard-schema.js';
 import { streamOfRule } from './stream-id.js';
 
-interface DefinitionOptions<S extends StandardSchema> {
+interface DefinitionOptions<S extends StandardSchema, Version extends number> {
   /**
    * A schema of zod, valibot, arktype or any other library with Standard Schema. It validates
    * what is sent: JSON.
@@ -27,14 +27,20 @@ interface DefinitionOptions<S extends StandardSchema> {
   /**
    * Version of the payload. Raise it when the payload changes so that old ones no longer pass. Default: 1.
    */
-  readonly version?: number | undefined;
-  /** For every lower version, a function that turns its payload into one of the next version. */
-  readonly upcast?: Readonly<Record<number, Upcaster>> | undefined;
+  readonly version?: Version | undefined;
+  /**
+   * For every lower version, a function that turns its payload into one of the next version. The last one makes what
+   * the schema takes.
+   */
+  readonly upcast?: Upcasters<SchemaInput<S>, Version> | undefined;
 }
 
 /** Options of `defineEvent`. */
-export interface EventOptions<S extends StandardSchema, Field extends SealableField<S> = SealableField<S>>
-  extends DefinitionOptions<S> {
+export interface EventOptions<
+  S extends StandardSchema,
+  Field extends SealableField<S> = SealableField<S>,
+  Version extends number = number,
+> extends DefinitionOptions<S, Version> {
   /** The address that services subscribe to. Default: the type. */
   readonly topic?: string | undefined;
   /** Earlier names of the type. What was stored or sent under them is this event. */
@@ -67,15 +73,16 @@ type Erasable<Output, Field extends PropertyKey> = [Field] extends [never]
   : { [Key in keyof Output]: Key extends Field ? Output[Key] | null : Output[Key] };
 
 /** Options of `defineCommand`. */
-export interface CommandOptions<S extends StandardSchema> extends DefinitionOptions<S> {
+export interface CommandOptions<S extends StandardSchema, Version extends number = number>
+  extends DefinitionOptions<S, Version> {
   /** The service that handles it. */
   readonly to?: string | undefined;
   readonly result?: undefined;
 }
 
 /** Options of `defineCommand` for a command with a result that `invoke` returns. */
-export interface CommandWithResultOptions<S extends StandardSchema, Result>
-  extends Omit<CommandOptions<S>, 'result'> {
+export interface CommandWithResultOptions<S extends StandardSchema, Result, Version extends number = number>
+  extends Omit<CommandOptions<S, Version>, 'result'> {
   /**
    * The schema of what the receptor must return, and `invoke` returns. It validates and does not transform.
    */
@@ -83,23 +90,27 @@ export interface CommandWithResultOptions<S extends StandardSchema, Result>
 }
 
 /** Defines an event: something that has happened. Every service that subscribes to it gets it. */
-export function defineEvent<S extends StandardSchema, Field extends SealableField<S> = never>(
+export function defineEvent<
+  S extends StandardSchema,
+  Field extends SealableField<S> = never,
+  const Version extends number = number,
+>(
   type: string,
-  options: EventOptions<S, Field>,
+  options: EventOptions<S, Field, Version>,
 ): EventDefinition<SchemaInput<S>, Erasable<SchemaOutput<S>, Field>> {
   return define('event', type, options) as EventDefinition<SchemaInput<S>, Erasable<SchemaOutput<S>, Field>>;
 }
 
 /** Defines a command: something to be done. One service gets it. */
-export function defineCommand<S extends StandardSchema, Result>(
+export function defineCommand<S extends StandardSchema, Result, const Version extends number = number>(
   type: string,
-  options: CommandWithResultOptions<S, Result>,
+  options: CommandWithResultOptions<S, Result, Version>,
 ): CommandDefinition<SchemaInput<S>, SchemaOutput<S>, Result>;
 // A separate overload, so that the result is always void: inferred, it could become the type that is expected
 // there.
-export function defineCommand<S extends StandardSchema>(
+export function defineCommand<S extends StandardSchema, const Version extends number = number>(
   type: string,
-  options: CommandOptions<S>,
+  options: CommandOptions<S, Version>,
 ): CommandDefinition<SchemaInput<S>, SchemaOutput<S>, void>;
 export function defineCommand(type: string, options: object): CommandDefinition {
   return define('command', type, options) as CommandDefinition;

@@ -27,7 +27,7 @@ export function resolveDefinition(kind: MessageKind, type: unknown, options: obj
     throw invalidOption(
       makers[kind],
       'type',
-      'the type is not a text, or is empty',
+      `the type is not a text, is empty, or is longer than ${longestName} bytes`,
       'Give the type a name, such as OrderPlaced.',
     );
   }
@@ -125,9 +125,16 @@ function resolveUpcasters(
   return steps as Readonly<Record<number, Upcaster>>;
 }
 
+/** No name is longer, in bytes: an index of PostgreSQL takes 2704 of them, and has more in it than the name. */
+export const longestName = 1000;
+
 /** Whether the value is a valid name. PostgreSQL's text cannot hold a zero character. */
 export function isName(value: unknown): value is string {
-  return typeof value === 'string' && value.trim() !== '' && !value.includes('\0');
+  return typeof value === 'string' && value.trim() !== '' && !value.includes('\0') && !isTooLong(value);
+}
+
+export function isTooLong(name: string): boolean {
+  return Buffer.byteLength(name) > longestName;
 }
 
 function noSchema(owner: string, option: string): WhizbangError {

@@ -66,6 +66,25 @@ export interface MessageToSend<out Kind extends MessageKind = MessageKind, out R
  */
 export type Upcaster = { upcast(payload: unknown): unknown }['upcast'];
 
+/** An upcaster to the current version: it makes what the schema takes. */
+type LastUpcaster<Input> = { upcast(payload: unknown): Input | Promise<Input> }['upcast'];
+
+/** The upcasters of a definition, by the version that they start from. The last one is checked against the schema. */
+export type Upcasters<Input, Version extends number> = Readonly<Record<number, Upcaster>> & {
+  readonly [From in VersionBefore<Version>]?: LastUpcaster<Input>;
+};
+
+/** The version before a literal one, up to 999; none for a version that the compiler does not know. */
+type VersionBefore<Version extends number> =
+  ListOf<Version> extends readonly [unknown, ...infer Rest] ? Rest['length'] : never;
+type ListOf<Length extends number, List extends readonly unknown[] = []> = List['length'] extends Length
+  ? List
+  : ListOf<Length, [...List, unknown]>;
+
+/** The payload of a definition, as handlers get it: `PayloadOf<typeof OrderPlaced>`. */
+export type PayloadOf<Definition extends MessageDefinition> =
+  Definition extends MessageDefinition<MessageKind, never, infer Output, unknown> ? Output : never;
+
 export function isMessageToSend(value: unknown): value is MessageToSend {
   const definition = (value as Partial<MessageToSend> | null | undefined)?.definition;
   return typeof definition === 'function' && (definition.kind === 'event' || definition.kind === 'command');

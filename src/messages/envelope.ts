@@ -1,4 +1,5 @@
 import type { MessageId, StreamId } from '../message.js';
+import type { Scope } from '../register.js';
 
 /** The kind of a message: a command is something to be done, an event is something that has happened. */
 export type MessageKind = 'command' | 'event';
@@ -30,7 +31,7 @@ export interface Envelope<Payload = unknown> {
    * The owner, such as a tenant or a user. It is copied to everything that is sent while handling this
    * message.
    */
-  readonly scope: unknown;
+  readonly scope: Scope;
   /** W3C trace context. */
   readonly traceparent: string;
   readonly tracestate: string | null;
@@ -50,4 +51,6 @@ export interface EnvelopeMetadata {
   readonly tracestate?: string | undefined;
   readonly schemaVersion: number;
   readonly aggregateType?: string | undefined;
+  /** Absent: 0. */
+  readonly priority?: number | undefined;
 }

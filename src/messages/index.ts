@@ -17,22 +17,26 @@ export {
   isMessageToSend,
   type MessageDefinition,
   type MessageToSend,
+  type PayloadOf,
   type Upcaster,
 } from './definition.js';
-export { isName } from './definition-options.js';
+export { isName, isTooLong, longestName } from './definition-options.js';
 export type { Envelope, Hop, MessageKind } from './envelope.js';
+export { finish } from './finish.js';
 export { type MessageIssue, readIssues } from './issues.js';
 export { copyAsJson, findFault } from './json.js';
 export {
+  answerAddressOf,
   type EnvelopeRow,
   envelopeOf,
   mostHops,
   readEnvelope,
   readMetadata,
+  readPriority,
   toMetadata,
 } from './metadata.js';
 export { pathText } from './path.js';
-export { readPayload, refuseLasting, validatePayload, validateResult } from './payload.js';
+export { jsonResult, readPayload, refuseLasting, validatePayload, validateResult } from './payload.js';
 export { type SubjectKey, seal, sealedWith, subjectOf, type Unsealed, unseal } from './sealing.js';
 export {
   isStandardSchema,
@@ -45,4 +49,5 @@ export {
   childTraceparent,
   newTraceparent,
   parseTraceparent,
+  traceIdOf,
 } from './trace-context.js';

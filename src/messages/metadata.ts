@@ -2,6 +2,7 @@
 // In: an envelope, or a row that any program may have written. Out: JSON, or an envelope in which nothing is
 // missing.
 import type { MessageId, StreamId } from '../message.js';
+import { sendOptions } from '../options.js';
 import type { MessageDefinition } from './definition.js';
 import type { Envelope, EnvelopeMetadata, Hop, MessageKind } from './envelope.js';
 import { readPayload } from './payload.js';
@@ -26,7 +27,8 @@ type Described<Output = unknown> = Pick<MessageDefinition<MessageKind, never, Ou
  */
 export const mostHops = 50;
 
-export function toMetadata(envelope: Envelope): EnvelopeMetadata {
+/** The priority is here too, so that it travels with the message through every transport. */
+export function toMetadata(envelope: Envelope, priority?: number): EnvelopeMetadata {
   const { kind, correlationId, causationId, hops, traceparent, tracestate, schemaVersion } = envelope;
   const { aggregateType } = envelope;
   return {
@@ -38,6 +40,7 @@ export function toMetadata(envelope: Envelope): EnvelopeMetadata {
     ...(tracestate === null ? {} : { tracestate }),
     schemaVersion,
     ...(aggregateType === undefined ? {} : { aggregateType }),
+    ...(priority === undefined ? {} : { priority }),
   };
 }
 
@@ -54,6 +57,21 @@ export function readMetadata(metadata: unknown): Partial<EnvelopeMetadata> {
   if (isText(tracestate)) read.tracestate = tracestate;
   if (isVersion(schemaVersion)) read.schemaVersion = schemaVersion;
   return read;
+}
+
+/** Reads the priority of a message that has arrived. Undefined: it has none, or none that is valid. */
+export function readPriority(metadata: unknown): number | undefined {
+  const priority = isObject(metadata) ? metadata.priority : undefined;
+  const { min, max } = sendOptions.priority;
+  return Number.isInteger(priority) && (priority as number) >= min && (priority as number) <= max
+    ? (priority as number)
+    : undefined;
+}
+
+/** Returns the service that waits for the answer to a message. Undefined: none does. */
+export function answerAddressOf(metadata: unknown): string | undefined {
+  const to = isObject(metadata) ? metadata.answerTo : undefined;
+  return isText(to) ? to : undefined;
 }
 
 /** The envelope of a row. The payload is the stored JSON, unless a validated one is given. */
@@ -94,14 +112,19 @@ function envelopeWith<Payload>(
   };
 }
 
-/** Reads a received row in one step: upcasts and validates the payload, and returns it in its envelope. */
-export async function readEnvelope<Output>(
+/**
+ * Reads a received row in one step: upcasts and validates the payload, and returns it in its envelope. Returns a
+ * promise only when an upcaster or the schema does.
+ */
+export function readEnvelope<Output>(
   row: EnvelopeRow,
   definition: MessageDefinition<MessageKind, never, Output, unknown>,
-): Promise<Envelope<Output>> {
+): Envelope<Output> | Promise<Envelope<Output>> {
   const metadata = readMetadata(row.metadata);
-  const payload = await readPayload(definition, row.eventData, metadata.schemaVersion ?? 1, row.erased);
-  return envelopeWith(row, definition, payload, metadata);
+  const payload = readPayload(definition, row.eventData, metadata.schemaVersion ?? 1, row.erased);
+  return payload instanceof Promise
+    ? payload.then((read: Output) => envelopeWith(row, definition, read, metadata))
+    : envelopeWith(row, definition, payload, metadata);
 }
 
 function readHop(hop: unknown): Hop[] {

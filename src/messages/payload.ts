@@ -4,9 +4,10 @@ import { WhizbangError } from '../errors.js';
 import type { MessageDefinition } from './definition.js';
 import type { MessageKind } from './envelope.js';
 import { StandIns, withoutErased } from './erased.js';
+import { finish } from './finish.js';
 import { invalidMessage, readIssues } from './issues.js';
 import { copyAsJson } from './json.js';
-import type { SchemaResult, StandardSchema } from './standard-schema.js';
+import type { SchemaResult } from './standard-schema.js';
 
 type DefinitionOf<Output> = MessageDefinition<MessageKind, never, Output, unknown>;
 
@@ -17,15 +18,23 @@ interface ValidPayload<Output> {
   readonly json: unknown;
 }
 
-export async function validatePayload<Output>(
+/** Checks a payload before it is stored for sending. Returns a promise only when the schema does. */
+export function validatePayload<Output>(
   definition: DefinitionOf<Output>,
   input: unknown,
-): Promise<ValidPayload<Output>> {
-  const { type, schema } = definition;
+): ValidPayload<Output> | Promise<ValidPayload<Output>> {
+  return finish(validating(definition, input));
+}
+
+function* validating<Output>(
+  { type, schema }: DefinitionOf<Output>,
+  input: unknown,
+): Generator<unknown, ValidPayload<Output>, unknown> {
   const copy = copyAsJson(input);
   if (copy.fault !== undefined) throw invalidMessage(type, [copy.fault], { cause: copy.cause });
   if (copy.json === null) throw invalidMessage(type, [{ path: '', message: 'is null' }]);
-  return { payload: await validate(schema, copy.json, type), json: copy.json };
+  const result = (yield schema['~standard'].validate(copy.json)) as SchemaResult<Output>;
+  return { payload: validated(result, copy.json, type, {}), json: copy.json };
 }
 
 /**
@@ -120,26 +129,6 @@ function* upcasting(
   return payload;
 }
 
-/** Runs the steps, without a promise as long as none is yielded. */
-function finish<T>(steps: Generator<unknown, T, unknown>): T | Promise<T> {
-  let step = steps.next();
-  while (step.done !== true) {
-    if (step.value instanceof Promise) return finishLater(steps, step.value);
-    step = steps.next(step.value);
-  }
-  return step.value;
-}
-
-async function finishLater<T>(steps: Generator<unknown, T, unknown>, pending: Promise<unknown>): Promise<T> {
-  const value = await pending.catch((error: unknown) => new Rejection(error));
-  const step = value instanceof Rejection ? steps.throw(value.error) : steps.next(value);
-  return step.done === true ? step.value : finishLater(steps, Promise.resolve(step.value));
-}
-
-class Rejection {
-  constructor(readonly error: unknown) {}
-}
-
 /**
  * Validates what a receptor returned, before `invoke` returns it. It is never sent, so it need not be JSON.
  */
@@ -148,24 +137,29 @@ export async function validateResult<Result>(
   result: unknown,
 ): Promise<Result | undefined> {
   const { type, resultSchema } = definition;
-  return resultSchema === undefined
-    ? undefined
-    : validate(resultSchema, result, `The result of ${type}`, { type });
+  if (resultSchema === undefined) return undefined;
+  return validated(await resultSchema['~standard'].validate(result), result, `The result of ${type}`, {
+    type,
+  });
 }
 
 /**
- * Validates a value. A schema that throws is a fault of the program, not of the message: its error is passed
- * on unchanged.
+ * Checks the result of a receptor before it is sent to who has asked: as JSON, which is what arrives there. Undefined
+ * where the command has no result.
  */
-async function validate<Output>(
-  schema: StandardSchema<unknown, Output>,
-  value: unknown,
-  type: string,
-  details: Readonly<Record<string, unknown>> = {},
-): Promise<Output> {
-  return validated(await schema['~standard'].validate(value), value, type, details);
+export async function jsonResult(definition: MessageDefinition, result: unknown): Promise<unknown> {
+  const { type, resultSchema } = definition;
+  if (resultSchema === undefined) return undefined;
+  const copy = result === undefined ? { json: undefined } : copyAsJson(result);
+  if ('fault' in copy && copy.fault !== undefined) {
+    throw invalidMessage(`The result of ${type}`, [copy.fault], { type });
+  }
+  const { json } = copy as { readonly json: unknown };
+  await validateResult(definition as DefinitionOf<unknown>, json);
+  return json;
 }
 
+/** A schema that throws is a fault of the program, not of the message: its error is passed on unchanged. */
 function validated<Output>(
   result: SchemaResult<Output>,
   value: unknown,

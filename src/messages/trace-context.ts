@@ -23,6 +23,11 @@ export function parseTraceparent(value: unknown): TraceContext | undefined {
   return { traceId, spanId, flags };
 }
 
+/** The id of the trace that a message was sent in. Undefined: it has none. */
+export function traceIdOf(metadata: unknown): string | undefined {
+  return parseTraceparent((metadata as { traceparent?: unknown } | null | undefined)?.traceparent)?.traceId;
+}
+
 /**
  * A new traceparent, marked as recorded. Otherwise a sender without tracing would disable the traces of its
  * receivers.

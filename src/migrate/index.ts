@@ -5,8 +5,10 @@
 import pg from 'pg';
 import {
   type ConnectionPool,
+  defaultSchema,
   fromDatabaseError,
   type Queryable,
+  quoteSchema,
   refuseConnectionString,
   retrying,
   serverErrorOf,
@@ -14,9 +16,16 @@ import {
 } from '../database/index.js';
 import { WhizbangError } from '../errors.js';
 import { refuseUnknownKeys } from '../options.js';
+import type { GrantKind } from './grants.js';
+import { Rehearsal } from './rehearsal.js';
 import { currentRelease, type Release } from './release.js';
 import { type MigrationReport, runMigration } from './run.js';
+import { declareSubscriptions, refuseSubscriptions } from './subscriptions.js';
 
+export { readDrift } from './drift.js';
+export { type GrantKind, grantKinds, serviceFunctions } from './grants.js';
+export { pendingIn } from './pending.js';
+export { currentRelease } from './release.js';
 export type { MigrationReport } from './run.js';
 
 /** Options of `migrate`: the database, by one of three ways, and the schema. */
@@ -26,13 +35,35 @@ export type MigrateOptions = (
   /** One session, connected and not inside a transaction. */
   | { readonly client: Queryable }
 ) & {
-  /** The schema, which is created when it does not exist. Default: `public`. */
+  /** The schema, which is created when it does not exist. Default: `whizbang`. */
   readonly schema?: string | undefined;
+  /** True: nothing is changed, and the report says what is pending. `alreadyCurrent`: nothing is. */
+  readonly check?: boolean | undefined;
+  /** A role, which gets the rights that it needs, and no other: docs/operate/least-privilege.md. */
+  readonly grantTo?: string | undefined;
+  /** What that role is for: to run the service, to look at it, or to look and act on it. Default: `service`. */
+  readonly grantAs?: GrantKind | undefined;
+  /**
+   * Events that the service of this schema will receive, by their types, or their topics where these differ. What is
+   * published from now on waits for the service, also before its first start.
+   */
+  readonly subscriptions?: readonly string[] | undefined;
 };
+
+const optionNames = [
+  'connectionString',
+  'pool',
+  'client',
+  'schema',
+  'check',
+  'grantTo',
+  'grantAs',
+  'subscriptions',
+];
 
 /**
  * Brings a schema to what this version needs. Safe when many call
- * it at once. When there is nothing to do it is one small query.
+ * it at once. When there is nothing to do it makes two small queries.
  */
 export async function migrate(options: MigrateOptions): Promise<MigrationReport> {
   return migrateTo(currentRelease(), options);
@@ -40,9 +71,34 @@ export async function migrate(options: MigrateOptions): Promise<MigrationReport>
 
 /** Brings a schema to any release, for tests: `migrate` knows only the one in this package. */
 export async function migrateTo(release: Release, options: MigrateOptions): Promise<MigrationReport> {
-  refuseUnknownKeys('migrate', { ...options }, ['connectionString', 'pool', 'client', 'schema']);
+  return inDatabase(options, (db) => runMigration(db, { ...options, schema: options.schema, release }));
+}
+
+/**
+ * Returns what a migration would run, as one transaction in SQL, or undefined when nothing is to be done. It is found
+ * out by a migration that is rolled back, which takes the same locks for as long.
+ */
+export async function migrationSql(options: MigrateOptions): Promise<string | undefined> {
+  return inDatabase(options, async (db) => {
+    const rehearsal = new Rehearsal(db);
+    const migration = { ...options, schema: options.schema, release: currentRelease() };
+    await runMigration(rehearsal, migration, 'rollback');
+    return rehearsal.script();
+  });
+}
+
+/** Declares what the service of a schema will receive, in a schema that was migrated. */
+export async function subscribe(
+  options: MigrateOptions & { readonly subscriptions: readonly string[] },
+): Promise<void> {
+  const schema = quoteSchema(options.schema ?? defaultSchema);
+  await inDatabase(options, (db) => declareSubscriptions(db, schema, options.subscriptions));
+}
+
+async function inDatabase<T>(options: MigrateOptions, work: (db: Queryable) => Promise<T>): Promise<T> {
+  refuseUnknownKeys('migrate', { ...options }, optionNames);
   refuseNoDatabase(options);
-  const work = (db: Queryable) => runMigration(db, options.schema ?? 'public', release);
+  if (options.subscriptions !== undefined) refuseSubscriptions(options.subscriptions);
   const attempt = async () => {
     try {
       if ('client' in options && options.client !== undefined) return await work(options.client);

@@ -23,6 +23,8 @@ export interface FailedEvent {
   readonly error: Pick<WhizbangError, 'message'>;
   /** False: it is not tried again by itself. */
   readonly isRetried: boolean;
+  /** Nothing is wrong with it: an open transaction has its model inline. It is tried again until that has ended. */
+  readonly isBusy?: boolean;
 }
 
 export interface BatchOutcome {
@@ -33,6 +35,7 @@ export interface BatchOutcome {
 
 const mostAttempts = 10;
 const longestPauseSeconds = 600;
+const busySeconds = 1;
 
 /** After how many seconds a held stream is tried again; null: not by itself any more. */
 function retrySecondsOf(attempts: number): number | null {
@@ -54,7 +57,10 @@ export function encodeResults(batch: NextBatch, { models, failed, messages }: Ba
   return `${json.slice(0, -1)}${separator}"messages":${encodeNewMessages(messages)}}`;
 }
 
-function holdOf({ events, held = [] }: NextBatch, { key, row, error, isRetried }: FailedEvent): object {
+function holdOf(
+  { events, held = [] }: NextBatch,
+  { key, row, error, isRetried, isBusy }: FailedEvent,
+): object {
   const due = held.find((each) => isOf(each, key, row));
   const ofStream = events.filter(({ stream_id }) => stream_id === row.stream_id);
   const quiet = ofStream.filter(({ announces }) => !announces);
@@ -63,7 +69,7 @@ function holdOf({ events, held = [] }: NextBatch, { key, row, error, isRetried }
     failed_event_id: row.event_id,
     failed_type: row.event_type,
     error: storable(error.message),
-    retry_seconds: isRetried ? retrySecondsOf(due?.attempts ?? 0) : null,
+    retry_seconds: isBusy ? busySeconds : isRetried ? retrySecondsOf(due?.attempts ?? 0) : null,
   };
   if (key !== null) {
     return { ...failure, model_key: key, tick: row.tick, upto: row.sequence_number - 1 };

@@ -5,6 +5,7 @@ import {
   type BookmarkKey,
   moveBookmark,
   type NextBatch,
+  noteFailure,
   readModels,
   type TakenBookmark,
   takeBookmark,
@@ -13,6 +14,7 @@ import {
   type ConnectionPool,
   fromDatabaseError,
   type Queryable,
+  serverErrorOf,
   withPooledClient,
 } from '../database/index.js';
 import { describeError } from '../describe-error.js';
@@ -26,6 +28,7 @@ import { foldBatch } from './fold-batch.js';
 import { OneByOne } from './one-by-one.js';
 import type { OpenEvents } from './open-events.js';
 import type { AnyPerspective } from './registry.js';
+import { SweepAhead } from './sweep-ahead.js';
 
 interface BatchRunnerOptions<Tx> {
   readonly pool: ConnectionPool;
@@ -58,13 +61,26 @@ const batchSizes = { stream: 500, keyed: 500, custom: 100 } as const;
 export class BatchRunner<Tx> {
   readonly #options: BatchRunnerOptions<Tx>;
   readonly #oneByOne = new OneByOne();
+  readonly #sweep: SweepAhead;
 
   constructor(options: BatchRunnerOptions<Tx>) {
     this.#options = options;
+    this.#sweep = new SweepAhead({
+      ask: (question) => this.#ask(question),
+      read: (key, ids) => this.#ask((db, schema) => readModels(db, schema, key.name, ids)),
+      fold: (perspective, batch, read) => foldBatch(perspective, batch, read, options),
+    });
   }
 
-  take(perspective: AnyPerspective<Tx>, key: BookmarkKey): Promise<TakenBookmark | null> {
+  /** `along`: what the call that has leased it has brought along. */
+  async take(perspective: AnyPerspective<Tx>, key: BookmarkKey, along?: TakenBookmark | null) {
+    if (along != null && !this.#oneByOne.isOn(key)) return along;
     return this.#ask((db, schema) => takeBookmark(db, schema, key, this.#limitOf(perspective, key)));
+  }
+
+  /** Notes that a batch has failed as a whole. */
+  noteFailure(key: BookmarkKey, error: string): Promise<void> {
+    return this.#ask((db, schema) => noteFailure(db, schema, key, error));
   }
 
   /** Runs a batch. Null: the bookmark was lost. Undefined: it has to be taken again. */
@@ -94,12 +110,18 @@ export class BatchRunner<Tx> {
     return this.#oneByOne.isOn(key) ? 1 : batchSizes[kind];
   }
 
-  async #fold(perspective: ModelPerspective<unknown>, run: Run): Promise<TakenBookmark | null> {
-    const { key, taken } = run;
-    const read = (ids: readonly string[]) => this.#ask((db, schema) => readModels(db, schema, key.name, ids));
-    const outcome = await foldBatch(perspective, taken.next, read, this.#options);
+  async #fold(perspective: ModelPerspective<unknown>, run: Run): Promise<TakenBookmark | null | undefined> {
+    const { key, taken, goesOn } = run;
+    const batch = taken.next;
+    const isAhead =
+      SweepAhead.isPossible(batch) && goesOn() && !taken.is_careful && !this.#oneByOne.isOn(key);
+    const outcome = await this.#sweep.fold(perspective, key, batch, isAhead);
     try {
-      return await this.#move(perspective, run, taken.next, outcome);
+      const moving = this.#move(perspective, run, batch, outcome, isAhead);
+      if (!isAhead) return await moving;
+      const [moved, next] = await Promise.all([moving, this.#sweep.next(perspective, key, batch)]);
+      if (moved?.next?.mode !== 'ahead') return moved;
+      return next === null ? undefined : { ...moved, next };
     } catch (error) {
       if (!isRefusal(error)) throw error;
       throw new RefusedModels(outcome, error);
@@ -139,12 +161,13 @@ export class BatchRunner<Tx> {
     { key, taken, goesOn }: Run,
     next: NextBatch,
     outcome: BatchOutcome,
+    isAhead = false,
   ): Promise<TakenBookmark | null> {
     const { leaseSeconds, onHeld } = this.#options;
     const results = encodeResults(next, outcome);
     const limit = this.#limitOf(perspective, key);
     const moved = await this.#ask((db, schema) =>
-      moveBookmark(db, schema, key, { taken, next, results, leaseSeconds, limit, goesOn: goesOn() }),
+      moveBookmark(db, schema, key, { taken, next, results, leaseSeconds, limit, goesOn: goesOn(), isAhead }),
     );
     if (moved !== null && outcome.failed.length > 0) onHeld(key.name, outcome.failed);
     return moved;
@@ -172,20 +195,25 @@ class RefusedModels {
 }
 
 /** A value does not fit its column, a constraint of the user's, a row is too large; or an append has the model inline. */
-const isRefusal = (error: unknown) =>
-  error instanceof WhizbangError && /^(22|23|54|55P03)/.test(String(error.details.sqlState));
+const isRefusal = (error: unknown) => /^(22|23|54|55P03)/.test(sqlStateOf(error));
+
+const lockNotAvailable = '55P03';
+const sqlStateOf = (error: unknown) => String((error as Partial<WhizbangError>).details?.sqlState);
 
 function refusedOf(
   { kind, name }: AnyPerspective,
   { mode, events, held }: NextBatch,
   { outcome, error }: RefusedModels,
 ): readonly FailedEvent[] {
-  const message = `${name}: its model was refused by PostgreSQL: ${(error as Error).message}`;
+  const isBusy = sqlStateOf(error) === lockNotAvailable;
+  const message = isBusy
+    ? `${name}: an open transaction has its model, and stores it when it commits`
+    : `${name}: its model was refused by PostgreSQL: ${(error as Error).message}`;
   const row = events.find(({ held }) => !held);
   if (row === undefined) throw error;
   const isByKey = kind === 'keyed' && (mode === 'log' || held?.[0]?.model_key !== undefined);
   const keys = isByKey ? outcome.models.map(({ id }) => id) : [null];
-  return keys.map((key) => ({ key, row, error: { message }, isRetried: true }));
+  return keys.map((key) => ({ key, row, error: { message }, isRetried: true, isBusy }));
 }
 
 function failureOf({ row, error }: CustomFailure): FailedEvent {
@@ -193,11 +221,13 @@ function failureOf({ row, error }: CustomFailure): FailedEvent {
   return { key: null, row, error: { message }, isRetried: true };
 }
 
-/** Whether the same work may succeed when it is run again, whatever the event is. */
+/**
+ * Whether the same work may succeed when it is run again, whatever the event is. Only what PostgreSQL has said counts: a
+ * function may call other servers, and their being away is an error of its event. Should the connection of its own
+ * transaction have broken, the event is not held either: what would hold it goes the same way.
+ */
 function isNobodysFault(error: unknown): boolean {
-  const isOfDatabase =
-    error instanceof WhizbangError || typeof (error as { code?: unknown })?.code === 'string';
-  if (!isOfDatabase) return false;
+  if (!(error instanceof WhizbangError) && serverErrorOf(error) === undefined) return false;
   const { code, retryable } = fromDatabaseError(error);
   return retryable || ['CONNECTION_LOST', 'READ_ONLY_DATABASE', 'DATABASE_EXHAUSTED'].includes(code);
 }

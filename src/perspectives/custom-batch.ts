@@ -13,7 +13,7 @@ import {
 import { CollectedMessages, continuing, type Origin } from '../dispatch/index.js';
 import { type CustomPerspective, readEvent, StoredEvent } from '../fold/index.js';
 import type { NewOutboxMessage } from '../message.js';
-import { streamIdOf } from '../messages/index.js';
+import { finish, streamIdOf } from '../messages/index.js';
 import type { RunWatched } from '../work/index.js';
 import { encodeResults } from './batch-results.js';
 import { parentOf } from './fold-batch.js';
@@ -102,7 +102,7 @@ async function applyRow<Tx>(
   const event = new StoredEvent(row);
   const step = perspective.steps.get(row.event_type);
   if (step === undefined) throw strangeEvent(perspective, event).error;
-  const payload = await readEvent(perspective, step, event);
+  const payload = await finish(readEvent(perspective, step, event));
   const collected = new CollectedMessages();
   const sender = continuing(origin, parentOf(row), collected);
   let count = 0;

@@ -17,6 +17,7 @@ export {
   type Waiting,
 } from './models.js';
 export {
+  type FailingBatch,
   type HeldStream,
   PerspectiveOperations,
   type PerspectiveStatus,

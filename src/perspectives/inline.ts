@@ -11,12 +11,18 @@ import { knownEvents } from './known-events.js';
 import type { OpenEvents } from './open-events.js';
 import { type AnyPerspective, codeOf } from './registry.js';
 
+interface StoringTelemetry {
+  storeInline<T>(perspective: string, events: number, run: () => Promise<T>): Promise<T>;
+}
+
 interface InlineOptions {
   readonly perspectives: readonly AnyPerspective[];
   readonly pool: ConnectionPool;
   /** The schema, quoted. */
   readonly schema: string;
   readonly keys: OpenEvents;
+  /** Records that models are stored. */
+  readonly telemetry?: StoringTelemetry | undefined;
   readonly logger: Logger;
 }
 
@@ -30,8 +36,10 @@ export class InlinePerspectives {
   readonly #schema: string;
   readonly #logger: Logger;
   readonly #keys: OpenEvents;
+  readonly #telemetry: StoringTelemetry | undefined;
 
-  constructor({ perspectives, pool, schema, keys, logger }: InlineOptions) {
+  constructor({ perspectives, pool, schema, keys, telemetry, logger }: InlineOptions) {
+    this.#telemetry = telemetry;
     this.#keys = keys;
     this.#pool = pool;
     this.#schema = schema;
@@ -56,34 +64,42 @@ export class InlinePerspectives {
     if (db === undefined) return withPooledClient(this.#pool, (client) => this.bring(events, client));
     const streamIds = this.#streamsOf(events);
     if (streamIds.length === 0) return;
-    for (const { name, code, streams } of await inlineModels(
-      db,
-      this.#schema,
-      [...this.#byCode.keys()],
-      streamIds,
-    )) {
-      const perspective = this.#byCode.get(code) as Perspective<unknown>;
-      const before = new Map(streams.map(({ id, model, version }) => [id, { model, version }]));
-      const rows = streams.flatMap((stream) => stream.events);
-      const opened = await this.#keys.openEvents(rows, { db, holds: true });
-      const missing = opened.map((row) => new StoredEvent(row));
-      const { known, strange } = knownEvents(perspective, missing);
-      const models = [];
-      for (const result of [...(await foldModels(perspective, before, known)), ...strange]) {
-        if (result.kind === 'held') this.#log(name, result.error.message);
-        else {
-          const { id, model: data, version, event } = result;
-          models.push({ id, data, version, scope: event.scope });
-        }
-      }
-      const refusal = models.length === 0 ? null : await writeInline(db, this.#schema, name, models);
-      if (refusal !== null) this.#log(name, refusal);
+    const codes = [...this.#byCode.keys()];
+    for (const each of await inlineModels(db, this.#schema, codes, streamIds)) {
+      const perspective = this.#byCode.get(each.code) as Perspective<unknown>;
+      const store = () => this.#store(perspective, each, db);
+      const count = each.streams.reduce((sum, stream) => sum + stream.events.length, 0);
+      await (this.#telemetry?.storeInline(perspective.name, count, store) ?? store());
     }
+  }
+
+  async #store(
+    perspective: Perspective<unknown>,
+    { name, streams }: Awaited<ReturnType<typeof inlineModels>>[number],
+    db: Queryable,
+  ): Promise<void> {
+    const before = new Map(streams.map(({ id, model, version }) => [id, { model, version }]));
+    const rows = streams.flatMap((stream) => stream.events);
+    const opened = await this.#keys.openEvents(rows, { db, holds: true });
+    const missing = opened.map((row) => new StoredEvent(row));
+    const { known, strange } = knownEvents(perspective, missing);
+    const models = [];
+    for (const result of [...(await foldModels(perspective, before, known)), ...strange]) {
+      if (result.kind === 'held') this.#log(name, result.error.message);
+      else {
+        const { id, model: data, version, event } = result;
+        models.push({ id, data, version, scope: event.scope });
+      }
+    }
+    const refusal = models.length === 0 ? null : await writeInline(db, this.#schema, name, models);
+    if (refusal !== null) this.#log(name, refusal);
   }
 
   /** Appends the events among these messages that change a model, and brings the models up to date. */
   async append(messages: readonly NewOutboxMessage[], db: Queryable): Promise<void> {
-    const events = messages.filter((message) => message.isEvent === true && this.concerns([message]));
+    const events = messages.filter(
+      (message) => message.isEvent === true && message.isTimer !== true && this.concerns([message]),
+    );
     if (events.length === 0) return;
     await appendEvents(db, this.#schema, events);
     await this.bring(events, db);

@@ -160,6 +160,7 @@ class ModelReader {
   /** The stored model with the events that it does not have yet. */
   async #fold(perspective: Perspective<unknown>, streamId: string, loaded: LoadedModel): Promise<unknown> {
     const { model, version, events: rows = [], skipped = [] } = loaded;
+    if (rows.length === 0) return model === null ? null : readModel(perspective, streamId, model);
     const stored = [...rows];
     for (let page = rows; page.length === pageSize; ) {
       const after = page.at(-1)?.version;

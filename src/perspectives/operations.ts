@@ -36,8 +36,21 @@ export interface PerspectiveStatus {
   readonly secondsLeft: number | null;
   /** How many streams, or models of keys, are held. */
   readonly held: number;
+  /** A batch that fails as a whole, and is run again and again. Null: there is none. */
+  readonly failing: FailingBatch | null;
   /** What holds it up. Null: nothing. */
   readonly cause: string | null;
+}
+
+/** A batch that fails as a whole, of no event's fault: the database refuses its statement, say. Nothing of it is stored. */
+export interface FailingBatch {
+  /** The place in the order of all events behind which it lies: `events.all({ after })` begins with its events. */
+  readonly after: string;
+  /** How often it has failed, in all instances. */
+  readonly failures: number;
+  readonly since: Date;
+  /** With what it has failed last. */
+  readonly error: string;
 }
 
 /** A stream, or the model of a key, that is held in a perspective after a failure. */
@@ -135,6 +148,7 @@ const statusOf = ({
   lag_events,
   lag_seconds,
   seconds_left,
+  failing,
   ...row
 }: StatusRow): PerspectiveStatus => ({
   name: row.name,
@@ -147,6 +161,12 @@ const statusOf = ({
   rate: row.rate,
   secondsLeft: seconds_left,
   held: row.held,
+  failing: failing && {
+    after: `${failing.tick}-${failing.upto}`,
+    failures: failing.failures,
+    since: new Date(failing.since),
+    error: failing.error,
+  },
   cause: row.cause,
 });
 

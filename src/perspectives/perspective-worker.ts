@@ -12,12 +12,18 @@ import type { WorkItem } from '../message.js';
 import type { BatchRunner } from './batch-runner.js';
 import type { PerspectiveRegistry } from './registry.js';
 
+interface FollowingTelemetry {
+  follow<T>(perspective: string, events: NextBatch['events'], run: () => Promise<T>): Promise<T>;
+}
+
 interface PerspectiveWorkerOptions<Tx> {
   readonly registry: PerspectiveRegistry<Tx>;
   readonly instanceId: string;
   /** How many bookmarks it works on at once. */
   readonly concurrency: number;
   readonly runner: BatchRunner<Tx>;
+  /** Records that a batch runs. */
+  readonly telemetry?: FollowingTelemetry | undefined;
   /** Called when a bookmark was released, or events were found: something may be due. */
   readonly onRoom: () => void;
   /** Looks for events that no tick has; most often it does nothing. */
@@ -50,8 +56,9 @@ export class PerspectiveWorker<Tx> {
   add(items: readonly WorkItem[]): void {
     // Handed out by a call that was under way when it stopped: the instance deregisters, which releases them.
     if (this.#isStopping) return;
-    for (const { destination: name, partitionNumber: from } of items) {
-      const running = this.#work({ instanceId: this.#options.instanceId, name, from })
+    for (const { destination: name, partitionNumber: from, eventData } of items) {
+      const { taken } = eventData as { readonly taken?: TakenBookmark | null };
+      const running = this.#work({ instanceId: this.#options.instanceId, name, from }, taken)
         .catch((error: unknown) => this.#log(error, name))
         .finally(() => {
           this.#running.delete(running);
@@ -76,15 +83,17 @@ export class PerspectiveWorker<Tx> {
     while (this.#running.size > 0) await Promise.all(this.#running);
   }
 
-  async #work(key: BookmarkKey): Promise<void> {
-    const { registry, runner } = this.#options;
+  async #work(key: BookmarkKey, along: TakenBookmark | null | undefined): Promise<void> {
+    const { registry, runner, telemetry } = this.#options;
     const perspective = registry.of(key.name);
     if (perspective === undefined) return; // handed out by mistake; its lease ends
     let pauseMs = firstPauseMs;
+    let isFirst = true;
     let taken: TakenBookmark | null | undefined;
     for (;;) {
       try {
-        taken ??= await runner.take(perspective, key);
+        taken ??= await runner.take(perspective, key, isFirst ? along : null);
+        isFirst = false;
         const next = taken?.next;
         if (taken === null || next == null) return;
         const run = {
@@ -92,13 +101,20 @@ export class PerspectiveWorker<Tx> {
           taken: taken as TakenBookmark & { next: NextBatch },
           goesOn: () => !this.#isStopping,
         };
-        taken = await runner.run(perspective, run);
+        const batch = () => runner.run(perspective, run);
+        taken = await (telemetry?.follow(perspective.name, next.events, batch) ?? batch());
         pauseMs = firstPauseMs;
       } catch (error) {
         // The answer may be lost, or the database away: it is asked anew what there is to do.
         taken = undefined;
+        if (isOfMissingTable(error)) {
+          taken = await runner.take(perspective, key).catch(() => undefined);
+          if (taken === null) return this.#logDropped(key.name);
+        }
         // Once per outage: the tries go on for as long as it lasts.
         if (pauseMs === firstPauseMs) this.#log(error, key.name);
+        // If the database is away, that fails too, and nobody could read it.
+        await runner.noteFailure(key, describeError(error)).catch(() => {});
         if (this.#isStopping) return;
         await pause(pauseMs * (0.5 + Math.random() / 2));
         pauseMs = Math.min(pauseMs * 2, longestPauseMs);
@@ -114,6 +130,13 @@ export class PerspectiveWorker<Tx> {
     );
   }
 
+  #logDropped(perspective: string): void {
+    this.#options.logger.info(
+      { perspective },
+      'Its build was dropped while a batch of it ran; nothing is left to do',
+    );
+  }
+
   #log(error: unknown, perspective: string): void {
     // Nothing was stored, or all of it: the bookmark says which.
     const isPassing = error instanceof WhizbangError && (error.retryable || error.code === 'CONNECTION_LOST');
@@ -123,3 +146,6 @@ export class PerspectiveWorker<Tx> {
     );
   }
 }
+
+/** The table of a build that was dropped under a batch; or of a schema that is older than the code. */
+const isOfMissingTable = (error: unknown) => error instanceof WhizbangError && error.code === 'NOT_MIGRATED';

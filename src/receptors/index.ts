@@ -1,7 +1,18 @@
+export { withAround } from './around.js';
+export {
+  type BatchContext,
+  type BatchHandler,
+  BatchOf,
+  type BatchOptions,
+  batchReceptor,
+  batchReceptorFor,
+  type MakeBatchReceptor,
+} from './batch-receptor.js';
 export { type MakeReceptor, receptor, receptorFor } from './receptor.js';
+export type { LimitOptions, Rate, ReceptorLimit } from './receptor-limit.js';
 export type {
-  ContextPublishOptions,
-  ContextSendOptions,
+  Around,
+  GivenUpHandler,
   Receptor,
   ReceptorContext,
   ReceptorHandler,

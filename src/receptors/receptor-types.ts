@@ -1,10 +1,17 @@
 import type { Queryable } from '../database/index.js';
+import type { Sender } from '../dispatch/index.js';
 import type { DecideReceipt, Decider, Decision } from '../fold/index.js';
+import type { MessageId } from '../message.js';
 import type { Envelope, MessageDefinition, MessageToSend } from '../messages/index.js';
+import type { LimitOptions, ReceptorLimit } from './receptor-limit.js';
 import type { RetryPolicy } from './retry-policy.js';
 
-/** What a handler gets besides the payload. */
-export interface ReceptorContext<Tx = Queryable, Payload = unknown> {
+/**
+ * What a handler gets besides the payload. It is a Sender: what is sent through it is sent with the completion of
+ * this message, in the same transaction, or not at all; and `invoke` runs the other receptor in this transaction,
+ * with what that one sends in its place among the rest.
+ */
+export interface ReceptorContext<Tx = Queryable, Payload = unknown> extends Sender {
   /**
    * The transaction in which this message is completed. What is written in it takes effect exactly once; it
    * is rolled back when the lease was lost. Not available with `transaction: false`.
@@ -19,22 +26,15 @@ export interface ReceptorContext<Tx = Queryable, Payload = unknown> {
   readonly envelope: Envelope<Payload>;
   /** The number of this attempt: 1 at first, one more after every reported failure of this receptor. */
   readonly attempt: number;
-  /** Sends a command in the transaction that completes this message, or not at all. */
-  readonly send: (
-    message: MessageToSend<'command'> | readonly MessageToSend<'command'>[],
-    options?: ContextSendOptions,
-  ) => Promise<void>;
+  /** Whether the message is given up when this attempt fails. */
+  readonly isLastAttempt: boolean;
+  // Declared as properties, because they need no `this`: `({ orderId }, { send }) => …`.
+  /** Sends a command with the completion of this message, or not at all. */
+  readonly send: Sender['send'];
   /** Publishes an event, as `send` does a command. */
-  readonly publish: (
-    message: MessageToSend<'event'> | readonly MessageToSend<'event'>[],
-    options?: ContextPublishOptions,
-  ) => Promise<void>;
-  /**
-   * Runs the receptor of a command immediately, in this transaction, and returns its result. The messages
-   * that it sends are sent with the completion of this message, in the order in which both handlers sent
-   * them.
-   */
-  readonly invoke: <Result>(command: MessageToSend<'command', Result>) => Promise<Result>;
+  readonly publish: Sender['publish'];
+  /** Runs the receptor of a command here and now, in this transaction, and returns its result. */
+  readonly invoke: Sender['invoke'];
   /**
    * Decides on the state of a stream, and appends what was decided in this transaction. The stream is locked
    * first: the state stays as it is until the transaction ends.
@@ -46,31 +46,15 @@ export interface ReceptorContext<Tx = Queryable, Payload = unknown> {
   ) => Promise<DecideReceipt>;
 }
 
-/** Options of `ctx.send`. The rest follows from the handled message. */
-export interface ContextSendOptions {
-  /** The service that handles it, instead of the one in the definition. */
-  readonly to?: string | undefined;
-  /** The number of seconds from now before which it is not handled. */
-  readonly delaySeconds?: number | undefined;
-  /** The time before which it is not handled. */
-  readonly at?: Date | undefined;
-}
-
-/** Options of `ctx.publish`. The rest follows from the handled message. */
-export interface ContextPublishOptions extends Omit<ContextSendOptions, 'to'> {
-  /** The version of the stream before the first of these events. */
-  readonly expectedVersion?: number | undefined;
-}
-
 // biome-ignore lint/suspicious/noConfusingVoidType: users declare handlers that return nothing so
 type Nothing = void;
 
 /**
- * The return type of a handler. Without a result schema (Result is void) it returns nothing, or messages,
- * which are sent.
+ * The return type of a handler. Without a result schema (Result is void) it returns nothing, or messages, which
+ * are sent. Ids are ignored: they are what `ctx.send` returned, for handlers that are one expression.
  */
 export type Returned<Result> = [Result] extends [Nothing]
-  ? Nothing | MessageToSend | readonly MessageToSend[]
+  ? Nothing | MessageToSend | readonly MessageToSend[] | MessageId | readonly MessageId[]
   : Result;
 
 /** The function of a receptor. */
@@ -79,8 +63,31 @@ export type ReceptorHandler<Output, Result, Tx> = (
   context: ReceptorContext<Tx, Output>,
 ) => Returned<Result> | Promise<Returned<Result>>;
 
+/**
+ * The function that is called when a message is given up. The error is rebuilt from what is stored: it has the name,
+ * the message and the code of the one that was thrown, and is no instance of its class.
+ */
+export type GivenUpHandler<Output, Tx> = (
+  payload: Output,
+  context: ReceptorContext<Tx, Output>,
+  error: Error & { readonly code?: string | undefined },
+) => Returned<void> | Promise<Returned<void>>;
+
+/**
+ * A function around receptors, such as for measuring, tracing, or setting something for the transaction. It gets the
+ * message in its envelope and `ctx` of the receptor. `next` runs the receptor, once; without it the receptor
+ * does not run, and the message counts as handled. What it throws is a failure of the receptor, and what it catches is
+ * none. What the receptor returned is used as always, whatever this function returns.
+ */
+export type Around<Tx = Queryable> = (
+  message: Envelope,
+  context: ReceptorContext<Tx | undefined>,
+  next: () => Promise<unknown>,
+) => unknown;
+
 /** Options of `receptor`. */
-export interface ReceptorOptions<Transaction extends boolean = boolean> {
+export interface ReceptorOptions<Transaction extends boolean = boolean, Output = unknown, Tx = Queryable>
+  extends LimitOptions<Output> {
   /**
    * The name of the receptor. Needed when one service has several receptors for one event. Default: the type
    * of its message.
@@ -99,12 +106,19 @@ export interface ReceptorOptions<Transaction extends boolean = boolean> {
   readonly alone?: boolean | undefined;
   /** Retry settings that differ from those of the service. */
   readonly retry?: Partial<RetryPolicy> | undefined;
+  /** Runs around the handler, inside of what runs around all receptors of the service. Default: nothing. */
+  readonly around?: Around<Tx> | undefined;
   /** The time limit. After it, the signal is aborted and the attempt counts as failed. Default: none. */
   readonly timeoutSeconds?: number | undefined;
+  /**
+   * Called when the message is given up, exactly once, in the transaction that writes the dead letter: `ctx.tx`. What
+   * it returns or sends is sent. When it throws, the message stays, and it is called again later. Default: none.
+   */
+  readonly onGivenUp?: GivenUpHandler<Output, Tx> | undefined;
 }
 
 /** A handler for one kind of message, made by `receptor`. */
-export interface Receptor<Tx = Queryable> {
+export interface Receptor<in Tx = Queryable> {
   readonly name: string;
   readonly definition: MessageDefinition;
   /** False: it runs without a transaction, at least once. */
@@ -116,5 +130,11 @@ export interface Receptor<Tx = Queryable> {
    */
   readonly retry: Partial<RetryPolicy>;
   readonly timeoutSeconds: number | undefined;
+  /** How many messages it handles at once. Undefined: one, whose payload it gets. */
+  readonly batch?: { readonly size: number; readonly waitMs: number } | undefined;
+  /** The validated limits of this receptor, if it has any. */
+  readonly limit: ReceptorLimit | undefined;
   handle(payload: unknown, context: ReceptorContext<Tx | undefined>): unknown;
+  /** Absent: nothing is called when its message is given up. */
+  onGivenUp?(payload: unknown, context: ReceptorContext<Tx>, error: Error): unknown;
 }

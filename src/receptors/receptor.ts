@@ -4,11 +4,15 @@
 import type { Queryable } from '../database/index.js';
 import { isName, type MessageDefinition, type MessageKind } from '../messages/index.js';
 import { invalidOption, receptorOptions, resolveOptions } from '../options.js';
-import type { Receptor, ReceptorHandler, ReceptorOptions } from './receptor-types.js';
+import { aroundHandle } from './around.js';
+import { limitOptions, resolveLimit } from './receptor-limit.js';
+import type { Around, Receptor, ReceptorHandler, ReceptorOptions } from './receptor-types.js';
 import { resolveRetryPolicy } from './retry-policy.js';
 
 const usage =
   'Write receptor(OrderPlaced, handler) or receptor(OrderPlaced, { timeoutSeconds: 30 }, handler).';
+
+const givenUpUsage = 'For example onGivenUp: (payload, ctx, error) => ChargeFailed({ … }).';
 
 /**
  * The type of `receptor`: call `receptor(definition, handler)` or `receptor(definition, options, handler)`.
@@ -20,9 +24,9 @@ export interface MakeReceptor<Tx> {
   ): Receptor<Tx>;
   <Output, Result, const Transaction extends boolean = true>(
     definition: MessageDefinition<MessageKind, never, Output, Result>,
-    options: ReceptorOptions<Transaction>,
+    options: ReceptorOptions<Transaction, NoInfer<Output>, Tx>,
     handler: ReceptorHandler<Output, Result, Transaction extends false ? undefined : Tx>,
-  ): Receptor<Tx>;
+  ): Receptor<[Transaction] extends [false] ? unknown : Tx>; // without a transaction it fits every service
 }
 
 /**
@@ -46,15 +50,20 @@ function makeReceptor(definition: MessageDefinition, ...rest: readonly unknown[]
     throw invalidOption(owner, 'handler', 'an argument follows the handler, which must be the last', usage);
   if (typeof handler !== 'function') throw invalidOption(owner, 'handler', 'there is no handler', usage);
   const given = (options ?? {}) as Readonly<Record<string, unknown>>;
-  const others = ['name', 'transaction', 'alone', 'retry'];
+  const others = ['name', 'transaction', 'alone', 'retry', 'around', 'onGivenUp', ...limitOptions];
   const { timeoutSeconds } = resolveOptions(owner, receptorOptions, given, others);
-  const { name = definition.type, transaction = true, alone = false, retry = {} } = given;
+  const { name = definition.type, transaction = true, alone = false, retry = {}, around, onGivenUp } = given;
   if (!isName(name)) throw invalidOption(owner, 'name', 'name is not a text, or is empty', usage);
   if (typeof transaction !== 'boolean')
     throw invalidOption(owner, 'transaction', 'transaction is neither true nor false', usage);
   if (typeof alone !== 'boolean')
     throw invalidOption(owner, 'alone', 'alone is neither true nor false', usage);
+  if (onGivenUp !== undefined && typeof onGivenUp !== 'function')
+    throw invalidOption(owner, 'onGivenUp', 'onGivenUp is not a function', givenUpUsage);
+  if (around !== undefined && typeof around !== 'function')
+    throw invalidOption(owner, 'around', 'around is not a function', 'Give (message, ctx, next) => next().');
   resolveRetryPolicy(owner, retry);
+  const handle = handler as Receptor<unknown>['handle'];
   return Object.freeze({
     name,
     definition,
@@ -62,6 +71,8 @@ function makeReceptor(definition: MessageDefinition, ...rest: readonly unknown[]
     alone,
     retry: Object.freeze({ ...(retry as object) }),
     timeoutSeconds,
-    handle: handler as Receptor<unknown>['handle'],
+    limit: resolveLimit(owner, given),
+    handle: around === undefined ? handle : aroundHandle(around as Around<unknown>, handle),
+    ...(onGivenUp !== undefined && { onGivenUp: onGivenUp as NonNullable<Receptor<unknown>['onGivenUp']> }),
   });
 }

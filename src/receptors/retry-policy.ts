@@ -21,12 +21,16 @@ export interface RetryPolicy {
   readonly isFinal?: ((error: unknown) => boolean) | undefined;
 }
 
+const finalBrand = Symbol.for('whizbang.FinalError');
+
 /**
  * An error for a handler to throw when no retry can help: the message becomes a dead letter at once. Of
  * several receptors of an event, only this one is given up, and the others go on.
  */
 export class FinalError extends Error {
   override readonly name = 'FinalError';
+  /** Another copy of the package, such as that of a shared library of contracts, has a class of its own. */
+  readonly [finalBrand] = true;
 }
 
 /** Merges the given values, then those that the service sets for all its receptors, then the defaults. */
@@ -72,8 +76,8 @@ export function retryDelaySeconds(
 
 /** Whether the error is final. When `isFinal` itself throws, the message is retried. */
 export function isFinalError(policy: Pick<RetryPolicy, 'isFinal'>, error: unknown): boolean {
-  if (error instanceof FinalError) return true;
   try {
+    if ((error as Partial<FinalError> | null | undefined)?.[finalBrand] === true) return true;
     return policy.isFinal?.(error) === true;
   } catch {
     return false;

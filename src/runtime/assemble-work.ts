@@ -1,22 +1,12 @@
-// The parts of a started instance: both workers on one loop, the
-// intake of deliveries, the listener. Nothing of it runs yet.
-// In: what `assemble` has made, and the transport's connection. Out: the parts that Workers starts and stops.
-import type { WorkCoordinator } from '../coordinator/index.js';
-import type { ConnectionPool, ListenClient } from '../database/index.js';
+import { answerType } from '../coordinator/index.js';
 import { describeError } from '../describe-error.js';
-import type { Origin, OutboxWriter } from '../dispatch/index.js';
 import { WhizbangError } from '../errors.js';
-import type { EventStore, SubjectKeys, TickAudit } from '../events/index.js';
 import type { Logger } from '../logger.js';
-import type { ResolvedOptions, whizbangOptions } from '../options.js';
-import {
-  BatchRunner,
-  type InlinePerspectives,
-  type PerspectiveRegistry,
-  PerspectiveWorker,
-  switchOver,
-} from '../perspectives/index.js';
-import type { WorkCoordinatorStrategy } from '../strategies/index.js';
+import type { NewInboxMessage, WorkItem } from '../message.js';
+import type { PerspectiveWorker } from '../perspectives/index.js';
+import { ScheduleKeeper } from '../schedules/index.js';
+import { DatabaseGauges } from '../telemetry/index.js';
+import { Timekeeper } from '../timers/index.js';
 import type { TransportConnection } from '../transports/index.js';
 import {
   answerMsOf,
@@ -25,49 +15,21 @@ import {
   DeliveryIntake,
   FailureDecisions,
   LeaseClock,
+  LimitStore,
+  Limits,
   Listener,
   PublisherWorker,
   ReceptorRecords,
-  type ReceptorRegistry,
   ReceptorRunner,
-  type RetryPolicies,
-  type RunWatched,
-  type WorkGate,
+  refusalOf,
   WorkLoop,
 } from '../work/index.js';
-import type { WhizbangEmitter } from './events.js';
-
-export interface WorkersOptions<Tx> {
-  readonly service: string;
-  readonly settings: ResolvedOptions<typeof whizbangOptions>;
-  readonly coordinator: WorkCoordinator;
-  readonly pool: ConnectionPool;
-  /** The schema, quoted. */
-  readonly schema: string;
-  /** How many receptors may run at once. */
-  readonly concurrency: number;
-  readonly connectToListen: (() => Promise<ListenClient>) | undefined;
-  /** The gate, which is opened when the instance starts to take work. */
-  readonly gate: WorkGate;
-  /** The strategy whose queue holds the reports. Only the loop flushes it. */
-  readonly reports: WorkCoordinatorStrategy;
-  /** The strategy for what is sent outside a transaction. Receptors may use it until the last has ended. */
-  readonly sending: WorkCoordinatorStrategy;
-  /** The writer for what is sent in a transaction. */
-  readonly inTransaction: OutboxWriter;
-  readonly eventStore: EventStore;
-  /** The sender of what receptors send. */
-  readonly origin: Origin;
-  readonly registry: ReceptorRegistry<Tx>;
-  readonly policies: RetryPolicies<Tx>;
-  readonly perspectives: PerspectiveRegistry<Tx>;
-  readonly inline: InlinePerspectives;
-  readonly audit: TickAudit;
-  readonly keys: SubjectKeys;
-  readonly transaction: RunWatched<Tx>;
-  readonly events: WhizbangEmitter;
-  readonly logger: Logger;
-}
+import { assemblePerspectives } from './assemble-perspectives.js';
+import { machine } from './instance-facts.js';
+import { LocalInstances } from './local-instances.js';
+import { handledNotice, publishedNotice } from './notices.js';
+import { OrderWatch } from './order-watch.js';
+import type { WorkersOptions } from './workers-options.js';
 
 export interface WorkParts<Tx> {
   readonly loop: WorkLoop;
@@ -75,36 +37,70 @@ export interface WorkParts<Tx> {
   readonly consumer: ConsumerWorker<Tx>;
   readonly intake: DeliveryIntake;
   readonly perspectives: PerspectiveWorker<Tx>;
+  /** What runs beside the loop, at times of the clock. */
+  readonly clockwork: readonly (Timekeeper | ScheduleKeeper | LocalInstances | OrderWatch | DatabaseGauges)[];
   /** Undefined when the instance does not listen. */
   readonly listener: Listener | undefined;
 }
 
 /** How many messages are held however slowly they are handled, where `prefetch` allows. */
 const usualPrefetch = 100;
-/** How many bookmarks of perspectives are worked on at once. */
-const perspectivesAtOnce = 4;
 
 export function assembleWork<Tx>(
   options: WorkersOptions<Tx>,
   connection: TransportConnection,
 ): WorkParts<Tx> {
-  const { events, logger, registry, settings } = options;
+  const { events, facts, logger, registry, settings, requests, telemetry } = options;
+  const tooNew = new Set<string>();
   const failures = new FailureDecisions<Tx>({
     policies: options.policies,
-    onRetry: (attempt) => events.emit('failure', attempt),
-    onGivenUp: (attempt) => events.emit('deadLetter', attempt),
+    onRetry: (attempt) => {
+      facts.failed += 1;
+      telemetry.failed('retries', attempt);
+      events.emit('failure', attempt);
+    },
+    onGivenUp: (attempt) => {
+      facts.failed += 1;
+      telemetry.failed('givenUp', attempt);
+      events.emit('deadLetter', attempt);
+    },
     onWait: (seconds) => loop.wakeIn(seconds),
+    refusalOf: (item, error) => refusalOf(item, error, options.origin),
+    onTooNew: (item, error) => {
+      if (tooNew.has(item.eventType)) return;
+      tooNew.add(item.eventType);
+      logger.warn(
+        { type: item.eventType, error: error.message },
+        'Messages of a newer version wait for newer code',
+      );
+    },
   });
+  // A command that could not be delivered: whoever waits for its answer is in this schema.
+  const tellAsker = (item: WorkItem, error: unknown) => {
+    const { destination, ...answer } = refusalOf(item, error, options.origin) ?? { destination: undefined };
+    if (destination !== undefined)
+      loop.tell({ newInboxMessages: [{ ...(answer as NewInboxMessage), handlerName: answerType }] });
+  };
   const publisher = new PublisherWorker({
     connection,
     leases: leaseClock(settings.leaseSeconds),
     capacity: Math.max(Math.min(settings.prefetch, usualPrefetch), settings.publishBatchSize) * 2,
     batchSize: settings.publishBatchSize,
-    failureOf: (item, error, isFinal) => failures.decide(item, error, isFinal),
+    failureOf: (item, error, isFinal) => {
+      const failure = failures.decide(item, error, isFinal);
+      if (failure.deadLetter === true) tellAsker(item, error);
+      return failure;
+    },
+    waitOf: (item, error, seconds) => failures.wait(item, error, seconds),
+    telemetry,
     report: (unit) => loop.tell(unit),
     onRoom: () => loop.wake(['outbox']),
-    onReachable: (isReachable) => events.reachable('transport', isReachable),
-    logger,
+    service: options.service,
+    onReachable: (error) => options.transportState.sends(error),
+    onPublished: (item, durationMs) => {
+      facts.published += 1;
+      if (events.isHeard('published')) events.emit('published', publishedNotice(item, durationMs));
+    },
   });
   const runner = new ReceptorRunner<Tx>({
     registry,
@@ -116,11 +112,34 @@ export function assembleWork<Tx>(
     outbox: options.inTransaction,
     events: options.eventStore,
     inline: options.inline,
+    telemetry,
     queue: (unit) => loop.queue(unit),
+    onGivenUp: (attempt) => {
+      telemetry.failed('givenUp', attempt);
+      events.emit('deadLetter', attempt);
+    },
+    onHandled: (task) => {
+      facts.handled += 1;
+      if (events.isHeard('handled')) events.emit('handled', handledNotice(task));
+    },
+    logger,
+  });
+  const limits = new Limits<Tx>({
+    registry,
+    store: new LimitStore({
+      pool: options.pool,
+      schema: options.schema,
+      instanceId: options.coordinator.instance.instanceId,
+      answerMs: answerMsOf(settings.leaseSeconds),
+    }),
+    hands: options.concurrency,
+    open: async (item) => options.eventStore.opened(item),
+    wake: () => loop.wake(['inbox']),
     logger,
   });
   const consumer = new ConsumerWorker<Tx>({
     runner,
+    limits,
     leases: leaseClock(settings.leaseSeconds),
     concurrency: options.concurrency,
     groupSize: settings.groupSize,
@@ -133,41 +152,19 @@ export function assembleWork<Tx>(
     failureOf: (item, error) => failures.report(item, error),
     report: (unit) => loop.tell(unit),
     onRoom: () => loop.wake(['inbox']),
-    onLeaseLost: (messageId) => tellLost(events, 'inbox', [messageId]),
+    onLeaseLost: (messageId) => tellLost(options, 'inbox', [messageId]),
     onError: (error) => logError(logger, error),
   });
   const intake = new DeliveryIntake({
     queue: (unit) => loop.queue(unit),
-    hasReceptor: (type) => registry.receptorsFor(type).length > 0,
+    // An instance without receptors receives for others: none of what arrives is a surprise.
+    hasReceptor: (type) => registry.isEmpty || type === answerType || registry.receptorsFor(type).length > 0,
+    onLate: () => order.wake(),
     logger,
   });
-  const access = { pool: options.pool, schema: options.schema, answerMs: settings.leaseSeconds * 1000 };
-  const perspectives = new PerspectiveWorker<Tx>({
-    registry: options.perspectives,
-    instanceId: options.coordinator.instance.instanceId,
-    concurrency: perspectivesAtOnce,
-    runner: new BatchRunner<Tx>({
-      ...access,
-      leaseSeconds: settings.leaseSeconds,
-      transaction: options.transaction,
-      switchOver: (name) =>
-        switchOver({ ...access, logger, onLater: (seconds) => loop.wakeIn(seconds) }, name),
-      origin: options.origin,
-      keys: options.keys,
-      onHeld: (perspective, failed) => {
-        for (const { row, error } of failed) {
-          const facts = { perspective, streamId: row.stream_id, version: row.version, type: row.event_type };
-          logger.error(
-            { ...facts, error: error.message },
-            'An event could not be applied; its stream is held',
-          );
-        }
-        loop.wakeIn(1);
-      },
-    }),
-    onRoom: () => loop.wake(),
-    audit: options.audit,
-    logger,
+  const perspectives = assemblePerspectives(options, {
+    wake: () => loop.wake(),
+    wakeIn: (seconds) => loop.wakeIn(seconds),
   });
   const { connectToListen } = options;
   const listener =
@@ -178,6 +175,8 @@ export function assembleWork<Tx>(
           schema: options.schema,
           onWake: () => loop.notified(),
           onHint: () => loop.hinted(),
+          onTimer: (due) => timekeeper.hear(due),
+          onAnswer: (requestId) => requests.hear(requestId),
           logger,
         });
   const loop: WorkLoop = new WorkLoop({
@@ -189,16 +188,44 @@ export function assembleWork<Tx>(
     renewSeconds: settings.renewSeconds,
     logger,
     onReachable: (isReachable) => events.reachable('database', isReachable),
-    onLeaseLost: (source, ids) => tellLost(events, source, ids),
+    onLeaseLost: (source, ids) => tellLost(options, source, ids),
     onIdle: (isIdle) => events.emit(isIdle ? 'idle' : 'active'),
   });
-  return { loop, publisher, consumer, intake, perspectives, listener };
+  const isListening = () => listener?.isListening === true;
+  const timekeeper = new Timekeeper({
+    pool: options.pool,
+    schema: options.schema,
+    pollIntervalMs: settings.pollIntervalMs,
+    isListening,
+    // Otherwise the insert notifies whoever sleeps.
+    onFired: () => isListening() || loop.wake(),
+    logger,
+  });
+  const { schedules, pool, schema, origin, sendsDirectly } = options;
+  const { instanceId } = options.coordinator.instance;
+  const keepers =
+    schedules === undefined
+      ? []
+      : [new ScheduleKeeper({ schedules, pool, schema, instanceId, origin, sendsDirectly, logger })];
+  const watch =
+    machine === undefined
+      ? []
+      : [new LocalInstances({ pool, schema, instanceId, machine, onEnded: () => loop.wake(), logger })];
+  const order = new OrderWatch({ pool, schema, instanceId, facts, telemetry, logger });
+  const gauges = new DatabaseGauges({ pool, schema, service: options.service, instanceId, telemetry });
+  const clockwork = [timekeeper, ...keepers, ...watch, order, gauges];
+  return { loop, publisher, consumer, intake, perspectives, clockwork, listener };
 }
 
 const leaseClock = (leaseSeconds: number) =>
   new LeaseClock({ leaseSeconds, marginSeconds: Math.min(2, leaseSeconds / 5) });
 
-function tellLost(events: WhizbangEmitter, source: 'outbox' | 'inbox', ids: readonly string[]): void {
+function tellLost(
+  { events, telemetry }: Pick<WorkersOptions<never>, 'events' | 'telemetry'>,
+  source: 'outbox' | 'inbox',
+  ids: readonly string[],
+): void {
+  telemetry.lostLeases(source, ids.length);
   events.emit(
     'leaseLost',
     ids.map((messageId) => ({ source, messageId })),

@@ -1,21 +1,17 @@
 // Options become the parts of an instance that has not started: it can send and invoke.
 // In: the options of createWhizbang. Out: its parts, each made with the parts that are named here.
 // Called by the composition root.
-import { setImmediate as turn } from 'node:timers/promises';
-import { type WorkBatchRequest, WorkCoordinator } from '../coordinator/index.js';
-import { type Database, openDatabase, quoteSchema } from '../database/index.js';
-import { InstanceOutbox, type Origin, type OutboxWriter, TransactionOutbox } from '../dispatch/index.js';
-import { WhizbangError } from '../errors.js';
+import type { WorkCoordinator } from '../coordinator/index.js';
+import { type Database, defaultSchema, openDatabase, quoteSchema } from '../database/index.js';
 import {
-  EventStore,
-  Retention,
-  retentionRules,
-  StoreAccess,
-  SubjectKeys,
-  TickAudit,
-} from '../events/index.js';
+  InstanceOutbox,
+  type Origin,
+  type OutboxWriter,
+  TransactionOutbox,
+  UniqueSending,
+} from '../dispatch/index.js';
+import { EventStore, StoreAccess, SubjectKeys, TickAudit } from '../events/index.js';
 import { consoleLogger, type Logger } from '../logger.js';
-import { WorkBatchFlags } from '../message.js';
 import { type ResolvedOptions, resolveOptions, whizbangOptions } from '../options.js';
 import {
   InlinePerspectives,
@@ -25,7 +21,11 @@ import {
   PerspectiveBuilds,
   PerspectiveRegistry,
 } from '../perspectives/index.js';
-import { CallLine, createStrategy, type WorkCoordinatorStrategy } from '../strategies/index.js';
+import type { Receptor } from '../receptors/index.js';
+import { Retention, resolveRetention } from '../retention/index.js';
+import type { Schedule } from '../schedules/index.js';
+import { type CallLine, createStrategy, type WorkCoordinatorStrategy } from '../strategies/index.js';
+import { resolveTelemetry, Telemetry, withIds } from '../telemetry/index.js';
 import { postgresTransport, type Transport } from '../transports/index.js';
 import {
   answerMsOf,
@@ -38,8 +38,11 @@ import {
   TransactionWatch,
   WorkGate,
 } from '../work/index.js';
-import { refuseWrongParts } from './check-options.js';
+import { coordinatorOf, lineOf } from './assemble-calls.js';
+import { refuseShortLease, refuseWrongParts } from './check-options.js';
 import { WhizbangEmitter } from './events.js';
+import { InstanceFacts } from './instance-facts.js';
+import { receptorAdder } from './receptor-adder.js';
 import { otherOptions, type WhizbangOptions } from './whizbang-options.js';
 
 type Settings = ResolvedOptions<typeof whizbangOptions>;
@@ -77,24 +80,38 @@ export interface Parts<Tx> {
   readonly models: ModelsOf;
   readonly builds: PerspectiveBuilds<Tx>;
   readonly transaction: RunWatched<Tx>;
+  /** Undefined: the instance has no say in the schedules of its service. */
+  readonly schedules: readonly Schedule[] | undefined;
+  readonly facts: InstanceFacts;
+  readonly telemetry: Telemetry;
+  readonly sendsDirectly: boolean;
+  readonly addReceptors: (receptors: readonly Receptor<Tx>[]) => void;
 }
 
 export function assemble<Tx>(options: WhizbangOptions<Tx>): Parts<Tx> {
   refuseWrongParts(options);
   const settings = resolveOptions('createWhizbang', whizbangOptions, { ...options }, otherOptions);
   refuseShortLease(settings);
-  const rules = retentionRules(options.retention);
-  const { service, schema = 'public', logger = consoleLogger, receptors = [] } = options;
-  const registry = new ReceptorRegistry<Tx>(receptors);
-  const policies = new RetryPolicies<Tx>('createWhizbang', receptors, options.retry ?? {});
+  const kept = resolveRetention(options.retention, options.history);
+  const telemetryOptions = resolveTelemetry(options.telemetry);
+  const { service, schema = defaultSchema } = options;
+  const registry = new ReceptorRegistry<Tx>(options.addresses);
+  const policies = new RetryPolicies<Tx>('createWhizbang', options.retry ?? {});
+  const addReceptors = receptorAdder(registry, policies, options.around);
+  addReceptors(options.receptors ?? []);
   const database = openDatabase(options, settings.concurrency);
   const transport = options.transport ?? postgresTransport();
   const { sendsDirectly = false } = transport;
   const coordinator = coordinatorOf(options, settings, database, sendsDirectly);
+  const { instanceId } = coordinator.instance;
+  const telemetry = new Telemetry(telemetryOptions, { service, instanceId, transport: transport.name });
+  const logger = withIds(options.logger ?? consoleLogger, instanceId, () => telemetry.ids());
   const gate = new WorkGate();
   const perspectives = new PerspectiveRegistry<Tx>(options.perspectives ?? []);
-  const line = lineOf(coordinator, gate, settings.leaseSeconds, {
-    inboxHandlers: registry.handlerNames(),
+  const facts = new InstanceFacts(() => telemetry.isMetered);
+  const room = () => ({ ...gate.room(), facts: facts.next() });
+  const line = lineOf(coordinator, { room, gate, telemetry }, settings.leaseSeconds, {
+    inboxHandlers: registry.handlerNames,
     ...(perspectives.isEmpty ? {} : { perspectives: perspectives.codes }),
   });
   const { intervalMs } = settings;
@@ -107,8 +124,9 @@ export function assemble<Tx>(options: WhizbangOptions<Tx>): Parts<Tx> {
   const keys = new SubjectKeys(access);
   const sender = {
     service,
-    instanceId: coordinator.instance.instanceId,
+    instanceId,
     traceContext: options.traceContext,
+    traces: telemetry,
     sealer: keys,
   };
   const inline = new InlinePerspectives({
@@ -116,25 +134,21 @@ export function assemble<Tx>(options: WhizbangOptions<Tx>): Parts<Tx> {
     pool: database.pool,
     schema: quoteSchema(schema),
     keys,
+    telemetry,
     logger,
   });
   const audit = new TickAudit(access, logger);
-  const eventStore = new EventStore({
-    access,
-    keys,
-    audit,
-    sender,
-    logger,
-    inline,
-  });
+  const eventStore = new EventStore({ access, keys, audit, sender, logger, inline });
   const modelAccess = new ModelAccess({ pool: database.pool, schema: quoteSchema(schema), keys });
   const invoker = new LocalInvoker<Tx>({
     registry,
     transaction,
     outbox,
     events: eventStore,
+    telemetry,
     origin: {
       ...sender,
+      unique: new UniqueSending({ pool: database.pool, schema: quoteSchema(schema), inTransaction }),
       defaultAddress: ({ type }) => (registry.receptorsFor(type).length > 0 ? service : undefined),
     },
   });
@@ -153,7 +167,7 @@ export function assemble<Tx>(options: WhizbangOptions<Tx>): Parts<Tx> {
     outbox,
     eventStore,
     access,
-    retention: new Retention(access, rules, logger),
+    retention: new Retention(access, kept, logger),
     origin: invoker.origin,
     invoker,
     registry,
@@ -173,53 +187,12 @@ export function assemble<Tx>(options: WhizbangOptions<Tx>): Parts<Tx> {
       origin: invoker.origin,
     }),
     transaction,
-  };
-}
-
-/**
- * How long a call that was given up may be on its way: the network may
- * deliver it minutes later. After that it waits for two leases at most.
- */
-const lostCallMs = 300_000;
-/** The shortest time limit of a call: a busy server may take seconds. */
-const shortestCallTimeoutSeconds = 5;
-
-function coordinatorOf<Tx>(
-  { service, schema, instanceId }: WhizbangOptions<Tx>,
-  settings: Settings,
-  { forCalls }: Database,
-  sendsDirectly: boolean,
-): WorkCoordinator {
-  return new WorkCoordinator({
-    pool: forCalls,
-    schema,
+    schedules: options.schedules,
+    facts,
+    telemetry,
     sendsDirectly,
-    instance: instanceId === undefined ? { serviceName: service } : { serviceName: service, instanceId },
-    partitionCount: settings.partitionCount,
-    maxPartitionsPerInstance: settings.maxPartitionsPerInstance,
-    leaseSeconds: settings.leaseSeconds,
-    staleThresholdSeconds: settings.staleThresholdSeconds,
-    takeoverSeconds: settings.takeoverSeconds,
-    // A third of a lease, as for renewals: one call that is never answered must not cost the leases.
-    callTimeoutSeconds: Math.max(shortestCallTimeoutSeconds, settings.leaseSeconds / 3),
-  });
-}
-
-function lineOf(
-  coordinator: WorkCoordinator,
-  gate: WorkGate,
-  leaseSeconds: number,
-  request: Pick<WorkBatchRequest, 'inboxHandlers' | 'perspectives'>,
-): CallLine {
-  return new CallLine({
-    coordinator,
-    room: () => gate.room(),
-    onBatch: (batch, sentAt) => gate.take(batch, sentAt),
-    // Reports go with what is sent next: a program that sends in a loop makes half as many calls.
-    pause: turn,
-    lostLeaseMs: lostCallMs + 3 * leaseSeconds * 1000,
-    request: { ...request, maxPerspectiveItems: 0, flags: WorkBatchFlags.LookAgain },
-  });
+    addReceptors,
+  };
 }
 
 /** Makes the transactions of receptors, under watch: the user's own, or those of the pool. */
@@ -237,14 +210,4 @@ function transactionsOf<Tx>(
     pools: [pool, forCalls],
     leaseSeconds,
   }).run;
-}
-
-/** Refuses a lease that is too short for two renewals: one that fails must cost nothing. */
-function refuseShortLease({ leaseSeconds, renewSeconds }: Settings): void {
-  if (renewSeconds * 2 <= leaseSeconds) return;
-  throw new WhizbangError('INVALID_OPTION', {
-    message: `createWhizbang: renewSeconds is ${renewSeconds} and leaseSeconds is ${leaseSeconds}.`,
-    hint: 'Renew at least twice in a lease: set renewSeconds to a third of leaseSeconds.',
-    details: { option: 'renewSeconds', value: renewSeconds },
-  });
 }

@@ -1,5 +1,6 @@
 import { refuseConnectionString } from '../database/index.js';
-import { invalidOption } from '../options.js';
+import { WhizbangError } from '../errors.js';
+import { invalidOption, type ResolvedOptions, type whizbangOptions } from '../options.js';
 import { isGivenUuid } from '../uuid.js';
 
 /** Makes the error for a wrong option of createWhizbang. */
@@ -17,14 +18,23 @@ export function refuseWrongParts(options: unknown): void {
       "Write createWhizbang({ service: 'shop', connectionString }).",
     );
   }
-  const { service, connectionString, pool, listen, receptors, transport, transaction, logger } = options;
-  const { strategy, instanceId } = options;
+  const { service, connectionString, pool, listen, receptors, transport, transaction, logger, around } =
+    options;
+  const { strategy, instanceId, addresses } = options;
   if (typeof service !== 'string' || service === '') {
     throw wrong('service', 'service is missing', "Name the service, for example service: 'orders'.");
   }
   refuseDatabase(connectionString, pool);
   if (typeof listen === 'string') refuseConnectionString('createWhizbang', 'listen', listen);
   refuseReceptors(receptors);
+  refuseSchedules(options.schedules);
+  if (addresses !== undefined && !(Array.isArray(addresses) && addresses.every(isAddress))) {
+    throw wrong(
+      'addresses',
+      'addresses is not a list of addresses',
+      "For example addresses: ['orders', 'OrderPlaced'].",
+    );
+  }
   if (transport !== undefined && !has(transport, 'connect')) {
     throw wrong(
       'transport',
@@ -38,6 +48,9 @@ export function refuseWrongParts(options: unknown): void {
       'transaction is not a function',
       'For example transaction: (work) => db.transaction(work).',
     );
+  }
+  if (around !== undefined && typeof around !== 'function') {
+    throw wrong('around', 'around is not a function', 'Give (message, ctx, next) => next().');
   }
   if (logger !== undefined && !has(logger, 'debug', 'info', 'warn', 'error')) {
     throw wrong(
@@ -85,13 +98,44 @@ function refuseDatabase(connectionString: unknown, pool: unknown): void {
   }
 }
 
-function refuseReceptors(receptors: unknown): void {
+export function refuseReceptors(receptors: unknown): void {
   if (receptors === undefined) return;
   const hint = 'Write receptors: [receptor(OrderPlaced, handler), …].';
   if (!Array.isArray(receptors)) throw wrong('receptors', 'receptors is not a list', hint);
   const index = receptors.findIndex((each) => !has(each, 'handle'));
   if (index >= 0) throw wrong(`receptors[${index}]`, `receptors[${index}] is not a receptor`, hint);
 }
+
+function refuseSchedules(schedules: unknown): void {
+  if (schedules === undefined) return;
+  const hint = "Write schedules: [schedule('nightly', '0 2 * * *', () => CloseBooks({})), …].";
+  if (!Array.isArray(schedules)) throw wrong('schedules', 'schedules is not a list', hint);
+  const names = new Set<unknown>();
+  for (const [i, each] of schedules.entries()) {
+    const option = `schedules[${i}]`;
+    if (!has(each, 'message')) throw wrong(option, `${option} is not a schedule`, hint);
+    const { name } = each as { readonly name: string };
+    if (names.has(name)) {
+      throw wrong(option, `there are two schedules with the name ${name}`, 'Give each a name of its own.');
+    }
+    names.add(name);
+  }
+}
+
+/** Refuses a lease that is too short for two renewals: one that fails must cost nothing. */
+export function refuseShortLease({
+  leaseSeconds,
+  renewSeconds,
+}: Pick<ResolvedOptions<typeof whizbangOptions>, 'leaseSeconds' | 'renewSeconds'>): void {
+  if (renewSeconds * 2 <= leaseSeconds) return;
+  throw new WhizbangError('INVALID_OPTION', {
+    message: `createWhizbang: renewSeconds is ${renewSeconds} and leaseSeconds is ${leaseSeconds}.`,
+    hint: 'Renew at least twice in a lease: set renewSeconds to a third of leaseSeconds.',
+    details: { option: 'renewSeconds', value: renewSeconds },
+  });
+}
+
+const isAddress = (value: unknown) => typeof value === 'string' && value !== '';
 
 function has(value: unknown, ...methods: readonly string[]): boolean {
   return isObject(value) && methods.every((method) => typeof value[method] === 'function');

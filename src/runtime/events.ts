@@ -1,5 +1,5 @@
 import { EventEmitter } from 'node:events';
-import { describeError } from '../describe-error.js';
+import { describeBriefly, describeError } from '../describe-error.js';
 import { WhizbangError } from '../errors.js';
 import type { Logger } from '../logger.js';
 
@@ -21,6 +21,9 @@ export interface WhizbangEvents {
   failure: [
     MessageNotice & {
       readonly type: string;
+      readonly streamId: string | null;
+      /** The trace that the message was sent in. */
+      readonly traceId?: string | undefined;
       /** Absent: no receptor failed, but what comes before them, or sending to the transport. */
       readonly receptor?: string | undefined;
       /** The attempt of this receptor. */
@@ -33,10 +36,44 @@ export interface WhizbangEvents {
   deadLetter: [
     MessageNotice & {
       readonly type: string;
+      readonly streamId: string | null;
+      readonly traceId?: string | undefined;
       /** Absent: as for a failure, or several receptors are missing, which the error names. */
       readonly receptor?: string | undefined;
       readonly attempt: number;
       readonly error: unknown;
+    },
+  ];
+  /**
+   * Events of this type were sent that no service has ever subscribed to, so nobody gets them. `count`: how many since
+   * the start of this instance.
+   */
+  unheard: [{ readonly type: string; readonly count: number }];
+  /**
+   * A receptor has handled a message: its transaction is committed, or, without one, its report is on the way.
+   */
+  handled: [
+    MessageNotice & {
+      readonly type: string;
+      readonly receptor: string;
+      readonly streamId: string | null;
+      readonly attempt: number;
+      /** How long the handler ran, without its transaction's begin and commit. */
+      readonly durationMs: number;
+    },
+  ];
+  /**
+   * A message of the outbox was handed to the transport. What goes straight to the service's own inbox never
+   * was in the outbox.
+   */
+  published: [
+    MessageNotice & {
+      readonly type: string;
+      readonly destination: string;
+      readonly streamId: string | null;
+      readonly attempt: number;
+      /** How long the transport took, for the whole batch in which the message was. */
+      readonly durationMs: number;
     },
   ];
   /**
@@ -52,6 +89,9 @@ const names = {
   readiness: true,
   failure: true,
   deadLetter: true,
+  unheard: true,
+  handled: true,
+  published: true,
   leaseLost: true,
 } as const satisfies Record<keyof WhizbangEvents, true>;
 
@@ -77,6 +117,8 @@ export class WhizbangEmitter {
   readonly #emitter = new EventEmitter();
   readonly #logger: Logger;
   #isStarted = false;
+  /** What was last told, also before the start. */
+  #reachable: Readiness = { database: true, transport: true };
   /** Both false until the instance has started, whatever could be reached. */
   #readiness: Readiness = { database: false, transport: false };
 
@@ -87,6 +129,11 @@ export class WhizbangEmitter {
   on<Name extends keyof WhizbangEvents>(name: Name, listener: Listener<Name>): void {
     if (!Object.hasOwn(names, name)) throw unknownEvent(name);
     this.#emitter.on(name, listener as (...args: unknown[]) => void);
+  }
+
+  /** Whether anybody listens: what is told of every message is put together only then. */
+  isHeard(name: keyof WhizbangEvents): boolean {
+    return this.#emitter.listenerCount(name) > 0;
   }
 
   off<Name extends keyof WhizbangEvents>(name: Name, listener: Listener<Name>): void {
@@ -112,7 +159,10 @@ export class WhizbangEmitter {
     }
   }
 
-  /** Logs a failure that has no listener, so that a receptor that throws is always noticed. */
+  /**
+   * Logs a failure that has no listener, so that a receptor that throws is always noticed. An attempt that will be
+   * made again is one line: its stack comes with the last attempt, and is stored with the message.
+   */
   #logUnheard(name: keyof WhizbangEvents, [told]: readonly unknown[]): void {
     if (name !== 'failure' && name !== 'deadLetter') return;
     const { error, ...facts } = told as WhizbangEvents['deadLetter'][0];
@@ -121,7 +171,7 @@ export class WhizbangEmitter {
       ...facts,
       ...(retryAfterSeconds !== undefined && { retryAfterSeconds: Number(retryAfterSeconds.toFixed(2)) }),
       ...(error instanceof WhizbangError && { hint: error.hint }),
-      error: describeError(error),
+      error: retryAfterSeconds === undefined ? describeError(error) : describeBriefly(error),
     };
     if (name === 'deadLetter')
       this.#logger.error(described, 'A message was given up and is now a dead letter');
@@ -135,13 +185,14 @@ export class WhizbangEmitter {
   }
 
   reachable(what: keyof Readiness, isReachable: boolean): void {
-    if (this.#isStarted) this.#tell({ ...this.#readiness, [what]: isReachable });
+    this.#reachable = { ...this.#reachable, [what]: isReachable };
+    if (this.#isStarted) this.#tell(this.#reachable);
   }
 
   /** Sets the readiness when the instance has started, or begins to stop. */
   ready(isReady: boolean): void {
     this.#isStarted = isReady;
-    this.#tell({ database: isReady, transport: isReady });
+    this.#tell(isReady ? this.#reachable : { database: false, transport: false });
   }
 
   #tell(readiness: Readiness): void {

@@ -47,6 +47,10 @@ export interface RoomNow {
   readonly spareInbox?: number;
   /** The most bookmarks of perspectives. Default: 0. */
   readonly perspectives?: number;
+  /** Limits that are asked for streams that wait there, and the most of each. Default: none. */
+  readonly limits?: Readonly<Record<string, number>> | undefined;
+  /** What the instance says of itself with this call. Default: nothing. */
+  readonly facts?: Readonly<Record<string, unknown>> | undefined;
   /**
    * New messages may be leased behind those that are held (`WorkBatchFlags.Continues`)
    * when at least so much room is left for other streams. Default: never.
@@ -62,6 +66,8 @@ type Room = Pick<
   | 'spareOutboxStreams'
   | 'spareInboxStreams'
   | 'flags'
+  | 'inboxLimits'
+  | 'facts'
 >;
 
 /**
@@ -183,6 +189,8 @@ function readRoom(
       spareOutbox = 0,
       spareInbox = 0,
       perspectives = 0,
+      limits,
+      facts,
       continuesAbove = Number.POSITIVE_INFINITY,
     } = room();
     if (
@@ -196,6 +204,8 @@ function readRoom(
         spareOutboxStreams: spareOutbox,
         spareInboxStreams: spareInbox,
         maxPerspectiveItems: perspectives,
+        ...(limits && { inboxLimits: limits }),
+        ...(facts && { facts }),
         continuesAbove,
       };
     }

@@ -1,30 +1,32 @@
 import { WhizbangError } from '../errors.js';
 import type { QueuedUnit, WorkUnit } from './strategy.js';
 
-/** A unit in the queue of a strategy, with the promise of what becomes of it. */
+/** A unit in the queue of a strategy, with what becomes of it. */
 export class QueuedEntry implements QueuedUnit {
   readonly unit: WorkUnit;
   readonly #leaveQueue: () => boolean;
-  readonly #carried: Promise<void>;
-  #isHeard = false;
-  #resolve!: () => void;
-  #reject!: (error: WhizbangError) => void;
+  /** Made when it is read: nobody reads that of an ordinary report. */
+  #carried: Promise<void> | undefined;
+  #settle: (() => void) | undefined;
+  /** What became of it. Undefined: it is not known yet. */
+  #fate: 'carried' | WhizbangError | undefined;
 
   constructor(unit: WorkUnit, leaveQueue: () => boolean) {
     this.unit = { ...unit }; // the same object may be queued twice, and is then two units
     this.#leaveQueue = leaveQueue;
-    this.#carried = new Promise((resolve, reject) => {
-      this.#resolve = resolve;
-      this.#reject = reject;
-    });
-    this.#carried.catch(() => {}); // a rejection need not be handled
   }
 
   /**
    * Reading `carried` marks the unit as observed: a rejection then goes to the reader instead of `onError`.
    */
   get carried(): Promise<void> {
-    this.#isHeard = true;
+    if (this.#carried === undefined) {
+      this.#carried = new Promise((resolve, reject) => {
+        this.#settle = () => (this.#fate instanceof WhizbangError ? reject(this.#fate) : resolve());
+      });
+      this.#carried.catch(() => {}); // a rejection need not be handled
+      if (this.#fate !== undefined) this.#settle?.();
+    }
     return this.#carried;
   }
 
@@ -40,14 +42,16 @@ export class QueuedEntry implements QueuedUnit {
   }
 
   resolve(): void {
-    this.#resolve();
+    this.#fate = 'carried';
+    this.#settle?.();
   }
 
   reject(error: WhizbangError): void {
-    this.#reject(error);
+    this.#fate = error;
+    this.#settle?.();
   }
 
   get isHeard(): boolean {
-    return this.#isHeard;
+    return this.#carried !== undefined;
   }
 }

@@ -38,8 +38,8 @@ export class QueueingStrategy extends UnitShorthand implements WorkCoordinatorSt
   readonly #onError: (error: WhizbangError) => void;
   readonly #logger: Logger;
   #queue = new Set<QueuedEntry>();
-  /** Those that a call has, or that are to go with the next calls of the same run. */
-  readonly #inFlight = new Map<WorkUnit, QueuedEntry>();
+  /** How many a call has, or are to go with the next calls of the same run. */
+  #inFlight = 0;
   #waiting: WaitingRun | undefined;
   #timer: NodeJS.Timeout | undefined;
   #failures = 0;
@@ -97,18 +97,27 @@ export class QueueingStrategy extends UnitShorthand implements WorkCoordinatorSt
    */
   #startRun(): WaitingRun {
     if (this.#waiting !== undefined) return this.#waiting;
-    const finished = this.#line.run(() => this.#takeQueue(), {
+    let taken: ReadonlyMap<WorkUnit, QueuedEntry>;
+    const backFromCall = (unit: WorkUnit): QueuedEntry => {
+      this.#inFlight--;
+      return taken.get(unit) as QueuedEntry;
+    };
+    const source = () => {
+      taken = this.#takeQueue();
+      return [...taken.keys()];
+    };
+    const finished = this.#line.run(source, {
       takesWork: () => run.flushes > 0,
       fate: {
-        carried: (unit) => this.#backFromCall(unit).resolve(),
+        carried: (unit) => backFromCall(unit).resolve(),
         refused: (unit, error) => {
-          const entry = this.#backFromCall(unit);
+          const entry = backFromCall(unit);
           entry.reject(error);
           // One turn after the run: a caller may await the flush first and read `carried` next.
           void ended.then(() => setImmediate(() => entry.isHeard || this.#report(error)));
         },
         unsent: (units) => {
-          this.#queue = new Set([...units.map((unit) => this.#backFromCall(unit)), ...this.#queue]);
+          this.#queue = new Set([...units.map(backFromCall), ...this.#queue]);
         },
       },
     });
@@ -121,18 +130,14 @@ export class QueueingStrategy extends UnitShorthand implements WorkCoordinatorSt
     return run;
   }
 
-  #takeQueue(): WorkUnit[] {
+  /** A new set for the next run: one that is cleared or refilled keeps what was in it until old memory is collected. */
+  #takeQueue(): ReadonlyMap<WorkUnit, QueuedEntry> {
     this.#waiting = undefined;
-    const entries = [...this.#queue];
-    this.#queue.clear();
-    for (const entry of entries) this.#inFlight.set(entry.unit, entry);
-    return entries.map(({ unit }) => unit);
-  }
-
-  #backFromCall(unit: WorkUnit): QueuedEntry {
-    const entry = this.#inFlight.get(unit) as QueuedEntry;
-    this.#inFlight.delete(unit);
-    return entry;
+    const taken = new Map<WorkUnit, QueuedEntry>();
+    for (const entry of this.#queue) taken.set(entry.unit, entry);
+    this.#queue = new Set();
+    this.#inFlight += taken.size;
+    return taken;
   }
 
   /** Starts a run after `delayMs`, or after the longer pause that follows several failures. */
@@ -170,7 +175,7 @@ export class QueueingStrategy extends UnitShorthand implements WorkCoordinatorSt
 
   async #flushForTheLastTime(): Promise<void> {
     this.#stopTimer();
-    if (this.#queue.size === 0 && this.#inFlight.size === 0 && this.#waiting === undefined) return;
+    if (this.#queue.size === 0 && this.#inFlight === 0 && this.#waiting === undefined) return;
     try {
       await this.#startRun().finished;
     } catch (cause) {

@@ -5,7 +5,7 @@ import type { Receptor } from '../receptors/index.js';
 /** The place of an accident: the receptors of one kind of message, or one receptor. */
 export type Target<Tx> = MessageDefinition | Receptor<Tx>;
 
-/** A run that is held: its handler has returned, and nothing of it is committed or reported. */
+/** A run that is held: its handler, or its `onGivenUp`, has returned, and nothing of it is committed or reported. */
 export interface HeldRun {
   readonly messageId: MessageId;
   goOn(): void;
@@ -33,8 +33,16 @@ export class HoldingPoint<Tx> {
 
   /** Returns the same receptor in a form that can be held. */
   in(receptor: Receptor<Tx>): Receptor<Tx> {
+    const givenUp = receptor.onGivenUp?.bind(receptor);
     return Object.freeze({
       ...receptor,
+      ...(givenUp !== undefined && {
+        onGivenUp: async (...args: Parameters<typeof givenUp>) => {
+          const returned = await givenUp(...args);
+          await this.#pass(receptor, args[1].envelope.messageId);
+          return returned;
+        },
+      }),
       handle: async (payload: unknown, context: Parameters<Receptor<Tx>['handle']>[1]) => {
         const returned = await receptor.handle(payload, context);
         await this.#pass(receptor, context.envelope.messageId);

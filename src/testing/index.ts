@@ -8,7 +8,7 @@ export type { GivenDecision, GivenEvents } from './given-events.js';
 export type { GivenModels } from './given-models.js';
 export type { KitDatabase } from './kit-database.js';
 export type { KitPerspective } from './kit-perspective.js';
-export type { DeadLetter, Failure } from './mishaps.js';
+export type { Failure } from './mishaps.js';
 export { type ReceptorRun, type RunReceptorOptions, runReceptor } from './run-receptor.js';
 export type { PartOf, SentMessage, SentMessages } from './sent-messages.js';
 export { startTestKit } from './start-test-kit.js';

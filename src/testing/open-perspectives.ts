@@ -37,7 +37,7 @@ export async function openPerspectives(
     ), mine as (
       select p.* from ${s}.wh_perspectives p where p.code = any($1) and not p.is_paused
     )
-    select p.name, 'behind' as state, null as failure
+    select p.name, 'behind' as state, null::json as failure
     from mine p
     where (select is_any from unsealed) or p.state = 'building' or p.state = 'beside' and p.switches or exists (
       select from unnest(p.cuts) cut
@@ -50,10 +50,16 @@ export async function openPerspectives(
         where t.tick >= b.tick and (t.first_tick > b.tick or t.covers && int8range(b.upto, null, '()'))
           and t.types && p.event_types))
     union all
+    select p.name, 'behind', null
+    from mine p
+    where exists (
+      select from ${s}.wh_perspective_checkpoints k
+      where k.perspective_name = p.name and k.held and k.retry_at is not null and k.failed_version is null)
+    union all
     select p.name, 'failed', json_build_object('id', coalesce(k.model_key, k.stream_id::text), 'version', k.failed_version,
       'type', k.failed_type, 'attempts', k.attempts, 'error', k.error)
     from mine p
-    join ${s}.wh_perspective_checkpoints k on k.perspective_name = p.name and k.held and k.retry_at is not null
+    join ${s}.wh_perspective_checkpoints k on k.perspective_name = p.name and k.held and k.retry_at is not null and k.failed_version is not null
     order by 1, 2`;
   return (await db.query(text, [codes])).rows as OpenPerspective[];
 }

@@ -4,7 +4,7 @@ import type { MessageId } from '../message.js';
 import { type OpenPerspective, openPerspectives } from './open-perspectives.js';
 
 export interface OpenMessage {
-  readonly lane: 'outbox' | 'inbox';
+  readonly lane: 'outbox' | 'inbox' | 'timer';
   readonly messageId: MessageId;
   readonly type: string;
   /** How many attempts have failed. `error` is that of the last one. */
@@ -55,6 +55,8 @@ async function openMessages(db: Queryable, s: string): Promise<readonly OpenMess
       select 'outbox' as lane, ${columns} from ${s}.wh_outbox where processed_at is null
       union all
       select 'inbox', ${columns} from ${s}.wh_inbox where processed_at is null
+      union all
+      select 'timer', message_id, event_type, message_id, timer_order, 0, null, due_at, null, null, 0 from ${s}.wh_timers
     ), placed as (
       select o.*, first_value(o.message_id) over stream as head_id,
              first_value(o.scheduled_for) over stream as head_scheduled_for,
@@ -88,6 +90,7 @@ function reasonOf({ lane, messageId, headId, state }: OpenMessage, { isHandled }
     return lane === 'inbox' ? 'its receptor has not returned' : 'the transport has not taken it';
   if (state === 'failed') return 'it waits for its next attempt';
   if (state === 'delayed') return 'it is scheduled for later';
+  if (lane === 'timer') return 'it is due, and about to be sent';
   return lane === 'inbox' ? 'it waits for its receptor' : 'it waits to be sent';
 }
 

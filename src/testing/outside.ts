@@ -1,5 +1,5 @@
 import { AssertionError } from 'node:assert';
-import type { ConnectionPool } from '../database/index.js';
+import { type ConnectionPool, defaultSchema } from '../database/index.js';
 import { type ContextOptions, Dispatcher, notSealing } from '../dispatch/index.js';
 import { silentLogger } from '../logger.js';
 import type { MessageId, NewOutboxMessage } from '../message.js';
@@ -47,7 +47,13 @@ export class Outside {
       hostName: 'test',
       processId: process.pid,
     };
-    const connection = await transport.connect({ instance, pool, schema: 'public', logger: silentLogger });
+    const connection = await transport.connect({
+      instance,
+      pool,
+      schema: defaultSchema,
+      logger: silentLogger,
+      onState,
+    });
     return new Outside(service, connection, carried, onSend);
   }
 
@@ -59,7 +65,7 @@ export class Outside {
       service: from,
       sealer: notSealing,
       instanceId: newMessageId(),
-      outbox: { store: async (messages) => this.#send(messages.map(onTheWay)) },
+      outbox: { store: async (messages) => this.#send(messages.map((each) => onTheWay(each, from))) },
     });
     return message.definition.kind === 'command'
       ? dispatcher.send(message as MessageToSend<'command'>, { ...options, to: this.#service })
@@ -89,7 +95,11 @@ export class Outside {
   }
 }
 
-function onTheWay(message: NewOutboxMessage): TransportMessage {
+export function onTheWay(message: NewOutboxMessage, source: string): TransportMessage {
   const { messageId, destination, eventType, eventData, metadata, scope = null, streamId = null } = message;
-  return { messageId, address: destination, type: eventType, payload: eventData, metadata, scope, streamId };
+  const content = { type: eventType, payload: eventData, metadata, scope, streamId };
+  return { messageId, address: destination, ...content, source, sequence: null, sentAt: null };
 }
+
+/** Nobody asks whether the outside can be reached. */
+const onState = () => {};

@@ -63,12 +63,18 @@ export async function makeDue(
         [],
       ],
     ),
-    ...(what === 'failed' ? [[heldStatement(s), []] satisfies Statement] : []),
+    what === 'failed' ? [heldStatement(s), []] : [timersStatement(s), []],
   ]);
 }
 
 const heldStatement = (s: string) =>
   `update ${s}.wh_perspective_checkpoints set retry_at = clock_timestamp() where held and retry_at > clock_timestamp()`;
+
+/** All become due, and stay in their order. */
+const timersStatement = (s: string) =>
+  `with last as (select max(due_at) as due_at from ${s}.wh_timers)
+   update ${s}.wh_timers t set due_at = t.due_at - (l.due_at - date_trunc('milliseconds', clock_timestamp()))
+   from last l where l.due_at > clock_timestamp()`;
 
 type Statement = [text: string, values: unknown[]];
 
@@ -82,7 +88,9 @@ async function inTransaction(
     try {
       await client.query('select pg_current_xact_id()');
       for (const [text, values] of statements) await client.query(text, values);
-      await client.query(`select pg_notify(${schema}.wh_channel(), '')`);
+      await client.query(
+        `select pg_notify(${schema}.wh_channel(), payload) from unnest(array['', 'timer 0']) payload`,
+      );
       await client.query('commit');
     } catch (error) {
       await client.query('rollback');

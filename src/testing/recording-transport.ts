@@ -13,9 +13,12 @@ export function recordingTransport(
 ): Transport {
   return {
     name: transport.name,
+    traits: transport.traits,
     connect: async (host) => {
       const connection = await transport.connect(host);
+      const inspect = connection.inspect?.bind(connection);
       return {
+        ...(inspect && { inspect }),
         receive: (subscription, deliver) => connection.receive(subscription, deliver),
         ready: (signal) => connection.ready(signal),
         close: () => connection.close(),

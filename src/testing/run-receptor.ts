@@ -7,6 +7,7 @@ import { newMessageId } from '../message-id.js';
 import { type Envelope, envelopeOf, type MessageToSend, validatePayload } from '../messages/index.js';
 import type { Receptor } from '../receptors/index.js';
 import { runHandler } from '../work/index.js';
+import { onTheWay } from './outside.js';
 import { sentMessage } from './recording-transport.js';
 import { type SentById, SentMessages } from './sent-messages.js';
 
@@ -16,6 +17,10 @@ export interface RunReceptorOptions<Tx> {
   readonly tx?: Tx | undefined;
   /** The number of the attempt. Default: 1. */
   readonly attempt?: number | undefined;
+  /** Whether it is the last attempt. Default: false. */
+  readonly isLastAttempt?: boolean | undefined;
+  /** The error for which the message is given up: `onGivenUp` of the receptor is run, and not its handler. */
+  readonly givenUp?: Error | undefined;
   readonly signal?: AbortSignal | undefined;
   /** A stand-in for the receptors that it invokes. It returns what they would have returned. */
   readonly invoke?: ((type: string, payload: unknown) => unknown) | undefined;
@@ -72,22 +77,23 @@ export async function runReceptor<Tx>(
       return options.invoke(type, payload);
     },
   });
+  const { givenUp, isLastAttempt = givenUp !== undefined } = options;
   const { tx = missingTransaction<Tx>(), attempt = 1, signal = new AbortController().signal } = options;
   const returned = await runHandler(receptor, {
     envelope,
-    tx: receptor.transactional ? tx : undefined,
+    tx: receptor.transactional || givenUp !== undefined ? tx : undefined,
     attempt,
-    signal,
-    dispatcher,
+    isLastAttempt,
+    givenUp,
+    abort: { signal },
+    dispatcher: () => dispatcher,
     events: { continuing: () => ({ decide: async () => Promise.reject(noEventStore(receptor)) }) },
   });
   return new ReceptorRun(returned, new Map(stored.map(asSent)));
 }
 
 function asSent(message: NewOutboxMessage): [MessageId, ReturnType<typeof sentMessage>] {
-  const { messageId, destination: address, eventType: type, eventData: payload, metadata } = message;
-  const { scope = null, streamId = null } = message;
-  return [messageId, sentMessage({ messageId, address, type, payload, metadata, scope, streamId })];
+  return [message.messageId, sentMessage(onTheWay(message, 'test'))];
 }
 
 function missingTransaction<Tx>(): Tx {

@@ -1,11 +1,11 @@
-import type { Queryable } from '../database/index.js';
+import { defaultSchema, type Queryable } from '../database/index.js';
 import { WhizbangError } from '../errors.js';
 import type { ModelPerspective } from '../fold/index.js';
 import { silentLogger } from '../logger.js';
 import type { MessageId } from '../message.js';
 import type { WhizbangOptions } from '../runtime/index.js';
 import { inProcessTransport } from '../transports/index.js';
-import { createWhizbang } from '../whizbang.js';
+import { Whizbang } from '../whizbang.js';
 import { HoldingPoint } from './holding-point.js';
 import { createKitDatabase, type OwnedDatabase } from './kit-database.js';
 import type { Stage } from './kit-perspective.js';
@@ -26,7 +26,7 @@ const quickly = { pollIntervalMs: 100, takeoverSeconds: 0, stopSeconds: 2, logge
 
 /** Starts a service on a database of its own. `await using kit = …` stops it and drops the database. */
 export async function startTestKit<Tx = Queryable>(options: TestKitOptions<Tx>): Promise<TestKit<Tx>> {
-  const { database: which = 'embedded', prepare, schema = 'public' } = options;
+  const { database: which = 'embedded', prepare, schema = defaultSchema } = options;
   const database = await createKitDatabase(which, schema, prepare);
   try {
     return await startOn(database, options);
@@ -37,7 +37,7 @@ export async function startTestKit<Tx = Queryable>(options: TestKitOptions<Tx>):
 }
 
 async function startOn<Tx>(database: OwnedDatabase, options: TestKitOptions<Tx>): Promise<TestKit<Tx>> {
-  const { service, schema = 'public', receptors = [], transport = inProcessTransport() } = options;
+  const { service, schema = defaultSchema, receptors = [], transport = inProcessTransport() } = options;
   const circle = circleOf(transport);
   refuseNamesake(service, [...circle.members]);
   const sent = new Map<MessageId, SentMessage>();
@@ -50,7 +50,7 @@ async function startOn<Tx>(database: OwnedDatabase, options: TestKitOptions<Tx>)
     transport: recordingTransport(transport, { sent, carried, onSend }),
   };
   const { pool, connectionString } = database;
-  const sender = createWhizbang<Tx>({ ...common, pool });
+  const sender = new Whizbang<Tx>({ ...common, pool });
   const startWorker = () =>
     KitWorker.start<Tx>({
       connectionString,
@@ -86,7 +86,7 @@ async function openStage<Tx>(
   options: TestKitOptions<Tx>,
   perspective: ModelPerspective<unknown>,
 ): Promise<Stage> {
-  const { database: which = 'embedded', prepare, schema = 'public' } = options;
+  const { database: which = 'embedded', prepare, schema = defaultSchema } = options;
   const database = await createKitDatabase(which, schema, prepare);
   const { pool, connectionString } = database;
   const common = {
@@ -95,7 +95,7 @@ async function openStage<Tx>(
     perspectives: [perspective],
     transport: inProcessTransport(),
   };
-  const sender = createWhizbang<Tx>({ ...common, pool });
+  const sender = new Whizbang<Tx>({ ...common, pool });
   return {
     pool,
     schema,

@@ -13,7 +13,8 @@ export type TestKitOptions<Tx = Queryable> = Omit<
 > & {
   /**
    * The server on which the kit creates its database, which it drops at the end: the embedded PostgreSQL,
-   * which the kits of a process share, or the server of this URL. Default: `embedded`.
+   * which the kits of a process share, or the server of this URL. Default: `embedded`, and where that cannot run
+   * (Windows, or the package is not installed) the server in `DATABASE_URL`.
    */
   readonly database?: WhichServer | undefined;
   /**

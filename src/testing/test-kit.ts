@@ -2,12 +2,12 @@
 import { AssertionError } from 'node:assert';
 import { setTimeout as pause } from 'node:timers/promises';
 import type pg from 'pg';
-import type { Queryable } from '../database/index.js';
 import type { AppendOptions, PublishOptions, SendOptions } from '../dispatch/index.js';
 import { WhizbangError } from '../errors.js';
 import type { AppendReceipt, KeyedPerspective, ModelPerspective, Perspective } from '../fold/index.js';
 import type { MessageId } from '../message.js';
 import type { MessageToSend } from '../messages/index.js';
+import type { DeadLetter } from '../operate/index.js';
 import type { InProcessTransport } from '../transports/index.js';
 import type { Whizbang } from '../whizbang.js';
 import { crash, stall } from './accidents.js';
@@ -15,7 +15,7 @@ import type { HeldRun, HoldingPoint, Target } from './holding-point.js';
 import type { OwnedDatabase } from './kit-database.js';
 import { KitPerspective, type Stage } from './kit-perspective.js';
 import type { KitWorker } from './kit-worker.js';
-import { type DeadLetter, deadLettersIn, type Failure } from './mishaps.js';
+import type { Failure } from './mishaps.js';
 import { openWork } from './open-work.js';
 import type { DeliverOptions, Outside } from './outside.js';
 import { makeDue } from './passing-time.js';
@@ -55,8 +55,12 @@ interface KitParts<Tx> {
  */
 const patienceSeconds = 4;
 
+/** A dead letter of the kit. `kit.whizbang.deadLetters` has all of it. */
+type KitDeadLetter = Pick<DeadLetter, 'source' | 'messageId' | 'type' | 'payload' | 'attempts' | 'error'>;
+
 /** A service under test, on a database of its own: made by `startTestKit`. */
-export class TestKit<Tx = Queryable> extends SentMessages implements AsyncDisposable {
+// biome-ignore lint/suspicious/noExplicitAny: `let kit: TestKit` stands for a kit with any transaction
+export class TestKit<Tx = any> extends SentMessages implements AsyncDisposable {
   /** A pool on the kit's own database: for your tables, and for reading what receptors wrote. */
   readonly pool: pg.Pool;
   readonly connectionString: string;
@@ -155,8 +159,16 @@ export class TestKit<Tx = Queryable> extends SentMessages implements AsyncDispos
   }
 
   /** The dead letters, in order. */
-  deadLetters(): Promise<readonly DeadLetter[]> {
-    return deadLettersIn(this.pool, this.#parts.schema);
+  async deadLetters(): Promise<readonly KitDeadLetter[]> {
+    const letters = await this.whizbang.deadLetters.list({ limit: 1_000 });
+    return letters.toReversed().map(({ source, messageId, type, payload, attempts, error }) => ({
+      source,
+      messageId,
+      type,
+      payload,
+      attempts,
+      error,
+    }));
   }
 
   /**

@@ -16,6 +16,8 @@ export interface Lane {
   spare(): number;
   /** Whether it is worth a call to fill the room it has. */
   wantsMore(): boolean;
+  /** What it asks for at limits. Undefined: it has none. */
+  limits?(): Readonly<Record<string, number>> | undefined;
   add(items: readonly WorkItem[]): void;
   readonly heldCount: number;
   heldIds(): readonly MessageId[];

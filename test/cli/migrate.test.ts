@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { describe as describeReport } from '../../src/cli/commands/migrate.js';
-import { withoutPasswords } from '../../src/cli/report-error.js';
 import { packageVersion } from '../../src/version.js';
+import { withoutPasswords } from '../../src/without-passwords.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { runCli } from './run-cli.js';
 
@@ -18,12 +18,12 @@ describe('whizbang migrate', () => {
     expect(first).toMatchObject({ code: 0, stderr: '' });
     expect(first.stdout).toMatch(
       new RegExp(
-        `^Schema public installed \\(whizbang ${packageVersion}\\): \\d+ migrations?, \\d+ functions, \\d+ views? applied\\.\\n$`,
+        `^Schema whizbang installed \\(whizbang ${packageVersion}\\): \\d+ migrations?, \\d+ functions, \\d+ views? applied\\.\\n$`,
       ),
     );
     expect(await runCli(['migrate'], env)).toEqual({
       code: 0,
-      stdout: `Schema public is current (whizbang ${packageVersion}).\n`,
+      stdout: `Schema whizbang is current (whizbang ${packageVersion}).\n`,
       stderr: '',
     });
   });
@@ -107,5 +107,8 @@ describe('Passwords in printed text', () => {
       'at postgres://u:***@h:5432/d, then x',
     );
     expect(withoutPasswords('postgres://u@h/d and a:b@c')).toBe('postgres://u@h/d and a:b@c');
+    expect(withoutPasswords('Endpoint=sb://h/;SharedAccessKey=a+b/c=;EntityPath=q')).toBe(
+      'Endpoint=sb://h/;SharedAccessKey=***;EntityPath=q',
+    );
   });
 });

@@ -1,9 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
-import { fileURLToPath } from 'node:url';
+import { bundled } from '../support/bundled.js';
 
-const cli = fileURLToPath(new URL('../../src/cli/whizbang.ts', import.meta.url));
+/** The command in one file, for a process that a test talks to. */
+export const cliProgram = () => bundled(new URL('../../src/cli/whizbang.ts', import.meta.url));
 
 interface CliRun {
   readonly code: number;
@@ -14,7 +15,7 @@ interface CliRun {
 /** Runs the command as a user would, in a process of its own. DATABASE_URL is what `env` says, or not set. */
 export async function runCli(args: string[], env: { DATABASE_URL?: string } = {}): Promise<CliRun> {
   const { DATABASE_URL: _, ...inherited } = process.env;
-  const child = spawn(process.execPath, ['--import', 'tsx', cli, ...args], {
+  const child = spawn(process.execPath, [cliProgram(), ...args], {
     env: { ...inherited, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

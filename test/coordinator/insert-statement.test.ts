@@ -14,7 +14,7 @@ import { createTestDatabase } from '../support/database.js';
 
 type Client = Pick<pg.Client, 'query'>;
 
-const insert = transactionalInsert('public');
+const insert = transactionalInsert('whizbang');
 
 async function store(client: Client, messages: readonly NewOutboxMessage[]) {
   const { text, values } = insert(messages);

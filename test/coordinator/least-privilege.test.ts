@@ -18,7 +18,7 @@ let names: (text: string) => string;
 
 beforeAll(async () => {
   db = await createTestDatabase({ template: 'empty' });
-  names = (text) => text.replaceAll(/whizbang_(owner|app|reader)/g, `${db.name}_$1`);
+  names = (text) => text.replaceAll(/whizbang_(owner|app|reader|operator)/g, `${db.name}_$1`);
   const [before, ...after] = blocks.map(names);
   await db.pool.query(before as string);
   const owner = await db.connect();
@@ -30,7 +30,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await app.end();
-  for (const role of ['owner', 'app', 'reader'].map((kind) => names(`whizbang_${kind}`))) {
+  for (const role of ['owner', 'app', 'reader', 'operator'].map((kind) => names(`whizbang_${kind}`))) {
     await db.pool.query(`drop owned by ${role} cascade`);
     await db.pool.query(`drop role ${role}`);
   }
@@ -83,6 +83,44 @@ describe('A role with the documented grants', () => {
     await pool.end();
     expect(warnings).toEqual([]);
     expect(await rowsOf('select 1 from messaging.wh_dead_letters')).toEqual([]);
+  });
+
+  it('a role with the documented grants gives up, looks at messages, acts on dead letters and forgets', async () => {
+    const warnings: object[] = [];
+    const logger = { ...silentLogger, warn: (facts: object) => void warnings.push(facts) };
+    const Failing = defineEvent('Failing', { schema: z.object({}) });
+    const told: string[] = [];
+    const onGivenUp = (_: unknown, __: unknown, { message }: Error) => void told.push(message);
+    const failing = receptor(Failing, { retry: { attempts: 1 }, onGivenUp }, () => {
+      throw new Error('never');
+    });
+    const pool = new pg.Pool({
+      connectionString: db.connectionString,
+      options: names('-c role=whizbang_app'),
+      max: 12,
+    });
+    const retention = { deduplicationDays: 1, deadLetterDays: 1 };
+    const settings = {
+      service: 'orders',
+      pool,
+      schema: 'messaging',
+      receptors: [failing],
+      retention,
+      logger,
+    };
+    const orders = createWhizbang(settings);
+    await orders.start();
+    const id = await orders.publish(Failing({}));
+    await eventually(async () => expect((await orders.messages.get(id)).state).toBe('dead'));
+    expect(told).toEqual(['never']);
+    expect(await orders.retryNow(id)).toBe(false);
+    expect(await orders.deadLetters.list({ type: 'Failing' })).toHaveLength(1);
+    expect(await orders.deadLetters.retry(id)).toHaveLength(1);
+    await eventually(async () => expect(told).toEqual(['never', 'never']));
+    await eventually(async () => expect(await orders.deadLetters.discard(id)).toHaveLength(1));
+    await orders.stop();
+    await pool.end();
+    expect(warnings).toEqual([]);
   });
 
   it('a service is warned at its start of services that its role may not deliver to', async () => {
@@ -139,27 +177,53 @@ describe('A role with the documented grants', () => {
       'wh_audit_ticks',
       'wh_build_progress',
       'wh_builds',
+      'wh_cancel_message',
       'wh_channel',
+      'wh_claim_unique',
       'wh_count_interruption',
       'wh_delete_stream',
       'wh_diff_models',
+      'wh_discard_dead_letters',
       'wh_drop_build',
+      'wh_end_leases',
+      'wh_enter_limit',
       'wh_event_progress',
+      'wh_expire',
       'wh_fall_asleep',
+      'wh_find_message',
       'wh_find_models',
+      'wh_fire_timers',
       'wh_forget',
+      'wh_gauges',
+      'wh_give_up',
+      'wh_hold_receiver',
       'wh_idle_streams',
       'wh_inline_models',
       'wh_join_service',
+      'wh_keep_history',
+      'wh_keep_schedules',
+      'wh_last_failure',
+      'wh_leave_receiver',
+      'wh_list_dead_letters',
+      'wh_list_schedules',
+      'wh_list_timers',
       'wh_listens',
       'wh_load_model',
       'wh_load_stream',
+      'wh_local_instances',
       'wh_lock_stream',
+      'wh_look_at_schedules',
       'wh_move_bookmark',
+      'wh_move_schedule',
+      'wh_note_failure',
       'wh_open_keys',
+      'wh_open_request',
+      'wh_order_watch',
       'wh_outgoing',
+      'wh_pause',
       'wh_perspective_held',
       'wh_perspective_status',
+      'wh_read_ahead',
       'wh_read_events',
       'wh_read_keys',
       'wh_read_models',
@@ -169,26 +233,36 @@ describe('A role with the documented grants', () => {
       'wh_receivers',
       'wh_receptor_records',
       'wh_register_perspective',
+      'wh_release_instance',
+      'wh_release_stream',
+      'wh_remove_idle_limits',
       'wh_reset_perspective',
+      'wh_resume',
+      'wh_retry_dead_letters',
       'wh_retry_held',
+      'wh_retry_now',
       'wh_save_snapshot',
       'wh_send',
+      'wh_set_timers',
       'wh_skip_held',
       'wh_store_streams',
       'wh_subscribe',
       'wh_switch_perspective',
+      'wh_take_answers',
       'wh_take_bookmark',
       'wh_take_streams',
       'wh_tick',
       'wh_transfer',
       'wh_transfer_each',
+      'wh_wait_at_limit',
+      'wh_waiting_limits',
       'wh_wake_up',
       'wh_want_build',
       'wh_write_inline',
     ]);
   });
 
-  it('a role with the documented grants has one right on tables: to insert into the outbox', async () => {
+  it('a role with the documented grants may insert into the outbox, and read what operators did', async () => {
     const rights = await rowsOf(
       `select c.relname::text as name, r.privilege
          from pg_class c,
@@ -197,9 +271,14 @@ describe('A role with the documented grants', () => {
           and c.relkind in ('r', 'v')
           and (has_table_privilege('whizbang_app', c.oid, r.privilege)
                or r.privilege in ('select', 'insert', 'update', 'references')
-                  and has_any_column_privilege('whizbang_app', c.oid, r.privilege))`,
+                  and has_any_column_privilege('whizbang_app', c.oid, r.privilege))
+        order by 1`,
     );
-    expect(rights).toEqual([{ name: 'wh_outbox', privilege: 'insert' }]);
+    expect(rights).toEqual([
+      { name: 'wh_operations', privilege: 'select' },
+      { name: 'wh_outbox', privilege: 'insert' },
+      { name: 'wh_pauses', privilege: 'select' },
+    ]);
     const sequences = await rowsOf(
       `select relname from pg_class
         where relnamespace = 'messaging'::regnamespace
@@ -257,10 +336,15 @@ describe('A role with the documented grants', () => {
 });
 
 describe('A role that only reads', () => {
-  it('a role that only reads sees a view, and not the outbox', async () => {
+  it('a role that only reads sees every view but that of events, and not the outbox', async () => {
     const client = await db.connect();
+    const { rows } = await client.query(
+      `select table_name as name from information_schema.views where table_schema = 'messaging' and table_name <> 'wh_events'`,
+    );
     await client.query(names('set role whizbang_reader'));
-    await expect(client.query('select * from messaging.wh_partition_assignments')).resolves.toBeDefined();
+    expect(rows.length).toBeGreaterThan(10);
+    for (const { name } of rows) await client.query(`select * from messaging.${name}`);
+    await expect(client.query('select * from messaging.wh_events')).rejects.toMatchObject({ code: '42501' });
     await expect(client.query('select * from messaging.wh_outbox')).rejects.toMatchObject({ code: '42501' });
   });
 });

@@ -75,6 +75,7 @@ describe('The database', () => {
 
   it('a call reports NOT_MIGRATED without a migration, and in a schema that does not exist', async () => {
     await using empty = await createTestDatabase({ template: 'empty' });
+    await empty.pool.query('create schema whizbang');
     const instance = { serviceName: 'orders' };
     const unmigrated = new WorkCoordinator({ pool: empty.pool, instance });
     await expect(unmigrated.processWorkBatch()).rejects.toMatchObject(

@@ -28,14 +28,14 @@ interface Pair {
 export async function startTcpProxy(connectionString: string): Promise<TcpProxy> {
   let target = new URL(connectionString);
   const pairs = new Set<Pair>();
-  const listener = createServer((client) => {
+  const listener = createServer({ noDelay: true }, (client) => {
     proxy.accepted++;
     if (proxy.hangUpOn > 0) {
       proxy.hangUpOn--;
       client.destroy();
       return;
     }
-    const server = connect(Number(target.port || 5432), target.hostname);
+    const server = connect({ port: Number(target.port || 5432), host: target.hostname, noDelay: true });
     pairs.add({ client, server });
     // Refused or reset: else the other side would never learn of it.
     client.on('error', () => server.destroy());

@@ -7,7 +7,7 @@ import { createTestDatabase } from '../support/database.js';
 
 const id = '01890a5d-ac96-774b-bcce-b302099a8057';
 const instance = { instanceId: id, serviceName: 'orders', hostName: 'host', processId: 7 };
-const encode = (request: WorkBatchRequest) => encodeCall('"public"', instance, request);
+const encode = (request: WorkBatchRequest) => encodeCall('"whizbang"', instance, request);
 /** For what the types would not allow. */
 const encodeAnything = (request: object) => encode(request as WorkBatchRequest);
 
@@ -26,8 +26,8 @@ describe('An encoded call', () => {
     const { text, values } = encode({ maxOutboxItems: 5, outboxCompletions: [{ messageId: id, status: 4 }] });
     const nulls = (count: number) => 'null, '.repeat(count);
     expect(text).toContain(
-      `from "public".process_work_batch($1::uuid, $2::text, $3::text, $4::int, null, $5::text::jsonb, ${nulls(11)}` +
-        `0, 10000, null, 300, 600, $6::int, 1000, 1000, 5, null, 0, 0, null)`,
+      `from "whizbang".process_work_batch($1::uuid, $2::text, $3::text, $4::int, null, $5::text::jsonb, ${nulls(11)}` +
+        `0, 10000, null, 300, 600, $6::int, 1000, 1000, 5, null, 0, 0, null, null, null, null)`,
     );
     expect(values).toEqual([id, 'orders', 'host', '7', `[{"message_id":"${id}","status":4}]`, '5']);
   });

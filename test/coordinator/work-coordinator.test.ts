@@ -151,7 +151,7 @@ describe('A WorkCoordinator', () => {
     expect(ids((await it.processWorkBatch({ newOutboxMessages: [message] })).outbox)).toEqual([
       message.messageId,
     ]);
-    expect(await rowsOf('select count(*)::int as n from public.wh_outbox')).toEqual([{ n: 0 }]);
+    expect(await rowsOf('select count(*)::int as n from whizbang.wh_outbox')).toEqual([{ n: 0 }]);
     expect(await rowsOf('select count(*)::int as n from "Side ""A""".wh_outbox')).toEqual([{ n: 1 }]);
   });
 

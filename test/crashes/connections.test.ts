@@ -56,9 +56,11 @@ it('a connection that breaks before it listens is given back to its pool', async
       given++;
       return client;
     },
-    schema: '"public"',
+    schema: '"whizbang"',
     onWake: () => {},
     onHint: () => {},
+    onAnswer: () => {},
+    onTimer: () => {},
     logger: silentLogger,
   });
   await listener.open();

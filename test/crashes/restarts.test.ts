@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { startEmbeddedPostgres } from '../../src/embedded/index.js';
 import { migrate } from '../../src/migrate/index.js';
 import { memoryFolder } from '../support/memory-folder.js';
+import { searchPath } from '../support/search-path.js';
 import { Orders } from './support/orders.js';
 import { startProcess } from './support/process.js';
 
@@ -13,7 +14,10 @@ describe.concurrent('A PostgreSQL under load', () => {
   ])(
     'a PostgreSQL that is $how twice under load costs no message, no order and no process',
     async ({ crash }) => {
-      await using server = await startEmbeddedPostgres({ tempDir: memoryFolder() });
+      await using server = await startEmbeddedPostgres({
+        tempDir: memoryFolder(),
+        settings: { search_path: searchPath },
+      });
       const { connectionString } = server;
       await migrate({ connectionString });
       const pool = new pg.Pool({ connectionString });

@@ -73,9 +73,8 @@ describe('The package', () => {
       path.replace('src/', './dist/').replace(/\.ts$/, ''),
     ]);
     const { './package.json': _, ...entries } = exports;
-    expect(
-      Object.entries(entries).map(([door, entry]) => [door, entry.default.replace(/\.js$/, '')]),
-    ).toEqual(paths);
+    const found = Object.entries(entries).map(([door, entry]) => [door, entry.default.replace(/\.js$/, '')]);
+    expect(Object.fromEntries(found)).toEqual(Object.fromEntries(paths));
     for (const entry of Object.values(entries))
       expect(entry.types).toBe(entry.default.replace('.js', '.d.ts'));
   });

@@ -100,7 +100,7 @@ describe('Dead letters', () => {
     const id = await shop.publish(OrderPlaced({ orderId: 'a' }));
     await eventually(async () => expect(await deadLetters(db)).toMatchObject([{ attempts: 1 }]));
     transport.isMended = true;
-    await ask(db, 'send again', id);
+    await ask(db, 'put back', id);
     await eventually(() => expect(seen).toEqual(['a']));
     const { rows } = await db.pool.query('select version from wh_event_store');
     expect(rows).toEqual([{ version: '1' }]);
@@ -112,6 +112,7 @@ function refusing(): Transport & { isMended: boolean } {
   const inner = inProcessTransport();
   const transport = {
     name: 'refusing',
+    traits: inner.traits,
     isMended: false,
     async connect(host: Parameters<Transport['connect']>[0]) {
       const connection = await inner.connect(host);

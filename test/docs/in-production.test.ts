@@ -2,6 +2,8 @@
 import { expect } from 'vitest';
 import { z } from 'zod';
 import { defineEvent, receptor } from '../../src/index.js';
+import { paid, placed } from '../events/shop.js';
+import { orders } from '../perspectives/support/orders.js';
 import { arrive, deadLetters } from '../runtime/arrivals.js';
 import { OrderPlaced, service } from '../runtime/service.js';
 import type { TestDatabase } from '../support/database.js';
@@ -31,10 +33,10 @@ it('the queries for operators show who holds messages, what waits, and who liste
     ]),
   );
   const Later = defineEvent('Later', { schema: z.object({}) });
-  await shop.publish(Later({}), { delaySeconds: 3600 });
+  await shop.publish(Later({}), { delaySeconds: 3600, holdStream: true });
   expect(await ask(db, 'backlog')).toMatchObject([
-    { lane: 'outbox', messages: '1', for_later: '1', oldest: null },
-    { lane: 'inbox', messages: '1', for_later: '0', oldest: expect.anything() },
+    { lane: 'outbox', due_streams: '0', scheduled_streams: '1', oldest: null },
+    { lane: 'inbox', leased_streams: '1', scheduled_streams: '0', dead_letters: '0' },
   ]);
   expect(await ask(db, 'subscriptions')).toMatchObject([
     { address: 'OrderPlaced', declared_by_instances: '1' },
@@ -75,17 +77,20 @@ it('the query for failures shows what is retried and what is a dead letter', asy
   );
 });
 
-it('the query that forgets deletes what is old and needed by no message', async ({ db }) => {
-  const waits = await arrive(db, 'OrderPlaced', { orderId: 'a' });
-  await db.pool.query(`
-    insert into wh_message_deduplication (message_id, first_seen_at)
-    values (gen_random_uuid(), now() - interval '91 days'), (gen_random_uuid(), now())`);
-  const record = `insert into wh_receptor_processing (event_id, receptor_name, status, started_at) values`;
-  await db.pool.query(`${record} ($1, 'waits', 8, now() - interval '91 days')`, [waits]);
-  await db.pool.query(`${record} (gen_random_uuid(), 'old', 8, now() - interval '91 days')`);
-  await db.pool.query(`${record} (gen_random_uuid(), 'new', 8, now())`);
-  await ask(db, 'forget');
-  expect((await db.pool.query('select from wh_message_deduplication')).rowCount).toBe(1);
-  const { rows } = await db.pool.query('select receptor_name from wh_receptor_processing order by 1');
-  expect(rows).toEqual([{ receptor_name: 'new' }, { receptor_name: 'waits' }]);
+it('the query for models shows the streams that a perspective lacks something of', async ({ db }) => {
+  await using shop = service(db, { perspectives: [orders] });
+  await shop.start();
+  // A change where there is no model.
+  await shop.events.append([placed('a', 1), paid('b', 1)]);
+  await eventually(async () =>
+    expect(await ask(db, 'behind')).toMatchObject([
+      {
+        perspective_name: 'orders@1',
+        stream_version: '1',
+        last_version: '0',
+        held: true,
+        failed_type: 'OrderPaid',
+      },
+    ]),
+  );
 });

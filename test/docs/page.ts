@@ -13,14 +13,15 @@ export const doors: Readonly<Record<string, string>> = {
   whizbang: 'src/index.ts',
   'whizbang/transport': 'src/transport.ts',
   'whizbang/coordination': 'src/coordination.ts',
+  'whizbang/dashboard': 'src/dashboard/index.ts',
   'whizbang/embedded': 'src/embedded/index.ts',
   'whizbang/testing': 'src/testing/index.ts',
+  'whizbang/rabbitmq': 'src/rabbitmq.ts',
+  'whizbang/nats': 'src/nats.ts',
+  'whizbang/azure-service-bus': 'src/azure-service-bus.ts',
+  'whizbang/sqs': 'src/sqs.ts',
+  'whizbang/nestjs': 'src/nestjs/index.ts',
 };
-
-/** The same, by the address that an import can name. */
-export const doorUrls: Readonly<Record<string, string>> = Object.fromEntries(
-  Object.entries(doors).map(([door, path]) => [door, new URL(path, root).href]),
-);
 
 /** The blocks of code of one language, in order. */
 export function codeBlocks(text: string, language: string): string[] {

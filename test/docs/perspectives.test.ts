@@ -123,7 +123,7 @@ describe('What the guide to perspectives says of bad input', () => {
     expect(thrownBy(() => service(db, { perspectives: [none] }))).toContain(
       rows.get('a perspective without an event'),
     );
-    await db.pool.query('create table orders (id int)');
+    await db.pool.query('create table whizbang.orders (id int)');
     await using shop = service(db, { perspectives: [orders] });
     const refused = await shop.start().catch((error: unknown) => error);
     expect(refused).toMatchObject({

@@ -7,35 +7,43 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import ts from 'typescript';
-import { doors, doorUrls, root } from './page.js';
+import { bundledDoorUrls, withoutTypes } from '../support/bundled-doors.js';
+import { doors, root } from './page.js';
 
 /** What the packages of the programs are here. */
 const specifiers: Record<string, string> = {
-  ...doorUrls,
   zod: import.meta.resolve('zod'),
   pg: import.meta.resolve('pg'),
   kysely: import.meta.resolve('kysely'),
   'drizzle-orm': import.meta.resolve('drizzle-orm'),
   'drizzle-orm/node-postgres': import.meta.resolve('drizzle-orm/node-postgres'),
   'drizzle-orm/pg-core': import.meta.resolve('drizzle-orm/pg-core'),
+  '@nestjs/common': import.meta.resolve('@nestjs/common'),
+  '@nestjs/core': import.meta.resolve('@nestjs/core'),
+  'reflect-metadata': import.meta.resolve('reflect-metadata'),
 };
 
-const here = (code: string) =>
-  code.replaceAll(/ from '([^']+)'/g, (_, name: string) => ` from '${specifiers[name] ?? name}'`);
+const here = (code: string) => {
+  const doorUrls = bundledDoorUrls();
+  return code.replaceAll(
+    /( from|^import) '([^']+)'/gm,
+    (_, word, name: string) => `${word} '${doorUrls[name] ?? specifiers[name] ?? name}'`,
+  );
+};
 
 /** What it prints, when it is run in an empty folder and ends with 0. */
 export async function outputOf(
   program: string,
-  { env = {}, file = 'program.mts' }: { env?: Record<string, string>; file?: string } = {},
+  { env = {}, file = 'program.mjs' }: { env?: Record<string, string>; file?: string } = {},
 ): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'whizbang-page-'));
   try {
-    await writeFile(join(folder, file), here(program));
-    const { stdout } = await promisify(execFile)(
-      process.execPath,
-      ['--import', import.meta.resolve('tsx'), file],
-      { cwd: folder, env: { ...process.env, ...env } },
-    );
+    await writeFile(join(folder, file), withoutTypes(here(program)));
+    const { stdout } = await promisify(execFile)(process.execPath, [file], {
+      cwd: folder,
+      // As a new database has it: a program that finds our tables only by the search path of the tests would fail elsewhere.
+      env: { ...process.env, PGOPTIONS: '-c search_path=public', ...env },
+    });
     return stdout;
   } finally {
     await rm(folder, { recursive: true });
@@ -43,7 +51,10 @@ export async function outputOf(
 }
 
 /** What the compiler, as strict as it is here, has to say to programs. */
-export function complaintsAbout(programs: Readonly<Record<string, string>>): string[] {
+export function complaintsAbout(
+  programs: Readonly<Record<string, string>>,
+  more: ts.CompilerOptions = {},
+): string[] {
   const folder = fileURLToPath(new URL('test/docs/', root));
   const files = new Map(
     Object.entries(programs).map(([name, code]) => [
@@ -57,7 +68,8 @@ export function complaintsAbout(programs: Readonly<Record<string, string>>): str
   const config = ts.readConfigFile(fileURLToPath(new URL('tsconfig.json', root)), (path) =>
     ts.sys.readFile(path),
   );
-  const { options } = ts.parseJsonConfigFileContent(config.config, ts.sys, fileURLToPath(root));
+  const parsed = ts.parseJsonConfigFileContent(config.config, ts.sys, fileURLToPath(root));
+  const options = { ...parsed.options, ...more };
   const disk = ts.createCompilerHost(options);
   const host: ts.CompilerHost = {
     ...disk,

@@ -4,9 +4,10 @@ import { execFile } from 'node:child_process';
 import { rm, writeFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { bundledDoorUrls } from '../support/bundled-doors.js';
 import { createTestDatabase } from '../support/database.js';
 import { generatedFolder, generatePrismaClient } from '../transactions/prisma-client.js';
-import { codeBlocks, doorUrls, pageText, sections } from './page.js';
+import { codeBlocks, pageText, sections } from './page.js';
 import { complaintsAbout } from './program.js';
 
 const folder = generatedFolder('receptors');
@@ -46,7 +47,7 @@ describe('The guide to receptors', () => {
     async ({ heading, program }) => {
       await using db = await createTestDatabase();
       await db.pool.query('create table orders (id text primary key)');
-      const here = program.replaceAll(" from 'whizbang'", ` from '${doorUrls.whizbang}'`);
+      const here = program.replaceAll(" from 'whizbang'", ` from '${bundledDoorUrls().whizbang}'`);
       const file = `${folder}/${heading}.mts`;
       await writeFile(file, here + afterwards);
       const env = { ...process.env, DATABASE_URL: db.connectionString };

@@ -119,7 +119,7 @@ describe('The page of the SQL functions', () => {
       .filter((name) => name !== 'process_work_batch');
     const { rows } = await db.pool.query<{ signature: string; result: string }>(
       `select proname || '(' || pg_get_function_arguments(oid) || ')' as signature, pg_get_function_result(oid) as result
-       from pg_proc where pronamespace = 'public'::regnamespace and proname = any($1)`,
+       from pg_proc where pronamespace = 'whizbang'::regnamespace and proname = any($1)`,
       [granted],
     );
     const documented = tableOf('Other functions').map(([signature, result]) => [
@@ -132,7 +132,7 @@ describe('The page of the SQL functions', () => {
   it('the page of the SQL functions names exactly the SQLSTATEs that the functions raise', async () => {
     const { rows } = await db.pool.query<{ state: string }>(
       `select distinct m[1] as state from pg_proc, regexp_matches(prosrc, 'errcode = ''(WB[0-9]{3})''', 'g') m
-       where pronamespace = 'public'::regnamespace order by 1`,
+       where pronamespace = 'whizbang'::regnamespace order by 1`,
     );
     expect([...new Set(page.match(/WB\d{3}/g))].sort()).toEqual(rows.map(({ state }) => state));
   });
@@ -163,6 +163,7 @@ describe.each([
     number: 1.5,
     status: 0,
     version: 0,
+    int: -1,
     count: 1,
   };
   /** What each type does not take. */
@@ -174,6 +175,7 @@ describe.each([
     number: '1',
     status: -1,
     version: -1,
+    int: 1.5,
     count: 0,
   };
   const item = Object.fromEntries(keys.map(({ key, type }) => [key, examples[type]]));

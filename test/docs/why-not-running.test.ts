@@ -86,6 +86,19 @@ describe.each(lanes)('The verdict on a message of the %s', (lane) => {
     );
   });
 
+  it('the verdict on a message of a paused stream says so, and a query who has paused it', async ({
+    db,
+    a,
+  }) => {
+    const paused = stream(2);
+    await db.pool.query(`select wh_pause('stream', $1, 'a test', 'ann')`, [paused[0]?.stream_id]);
+    await a.call(lane.stores(...paused));
+    for (const each of paused) expect(await verdictOn(db, lane, each)).toBe('paused with its stream');
+    expect(await ask(db, lane, 'paused')).toMatchObject([
+      { kind: 'stream', name: paused[0]?.stream_id, who: 'ann', reason: 'a test' },
+    ]);
+  });
+
   it('the verdict tells a dead letter, a finished message and an unknown one apart', async ({ db, a }) => {
     const [dead, kept, gone] = await a.call(lane.stores(...streams(3)));
     await a.call(lane.fails(dead ? [dead] : [], { dead_letter: true }), lane.completes(gone ? [gone] : []));
@@ -235,6 +248,13 @@ describe('Messages that wait for a handler', () => {
 });
 
 describe('The page on messages that do not run', () => {
+  it('the page has a place for every reason that explain has', () => {
+    const reasons = pageText('docs/operate/explain.md').matchAll(/^\| `([a-z-]+)` \|/gm);
+    const codes = [...reasons].map(([, code]) => code);
+    expect(codes).toHaveLength(21);
+    expect(codes.filter((code) => !page.includes(`\`${code}\``))).toEqual([]);
+  });
+
   it('every query of the page is tried by a test', () => {
     expect([...queries.keys()].filter((name) => !used.has(name))).toEqual([]);
   });

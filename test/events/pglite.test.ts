@@ -21,7 +21,7 @@ beforeAll(async () => {
   };
   await migrate({ client });
   const pool: ConnectionPool = { connect: async () => ({ ...client, release: () => {} }) };
-  const access = new StoreAccess({ pool, schema: 'public' });
+  const access = new StoreAccess({ pool, schema: 'whizbang' });
   store = new EventStore({
     access,
     keys: new SubjectKeys(access),

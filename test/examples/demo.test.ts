@@ -82,7 +82,7 @@ describe('The demo', { timeout: 600_000 }, () => {
 
   it('the demo leaves no process behind when it is killed itself, not even the stalled one', async () => {
     await using db = await createTestDatabase({ template: 'empty' });
-    const demo = startDemo(db, ['--messages', '400', '--streams', '40']);
+    const demo = startDemo(db, ['--messages', '2000', '--streams', '40']);
     await eventually(() => expect(demo.output()).toContain('stalled with SIGSTOP'), patienceMs);
     demo.child.kill('SIGKILL');
     await demo.exitCode();

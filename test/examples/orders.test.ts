@@ -1,14 +1,14 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { bundled } from '../support/bundled.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { eventually } from '../support/eventually.js';
 
-const program = fileURLToPath(new URL('../../examples/orders/main.ts', import.meta.url));
+const program = new URL('../../examples/orders/main.ts', import.meta.url);
 
 function startExample(db: TestDatabase) {
-  const child = spawn(process.execPath, ['--import', 'tsx', program], {
+  const child = spawn(process.execPath, [bundled(program)], {
     env: { ...process.env, DATABASE_URL: db.connectionString, PORT: '0' },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

@@ -6,7 +6,7 @@ import { createTables } from '../../examples/demo/world.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 
 /** Both services in one schema: the judge only reads. */
-const here = { shop: 'public', warehouse: 'public' };
+const here = { shop: 'whizbang', warehouse: 'whizbang' };
 const message = (stream: number, step: number) => `00000000-0000-7000-8000-0000000${stream}000${step}`;
 const stream = (number: number) => `00000000-0000-7000-9000-00000000000${number}`;
 const rolledBack = message(9, 9);

@@ -74,7 +74,7 @@ describe.concurrent('events.archive', () => {
       eventData: {},
       isEvent: true,
     };
-    expect(await appendEvents(db.pool, 'public', [again])).toEqual([
+    expect(await appendEvents(db.pool, 'whizbang', [again])).toEqual([
       { eventId, streamId, version, sequenceNumber },
     ]);
     await shop.publish(placed('a'), { messageId: eventId });
@@ -145,7 +145,7 @@ describe.concurrent('events.archive', () => {
     await using shop = service(db);
     await shop.events.append([placed('a'), paid('a')]);
     await db.pool.query(
-      `create or replace function wh_perspectives_passed(p_stream_id uuid, p_sequence bigint)
+      `create or replace function whizbang.wh_perspectives_passed(p_stream_id uuid, p_sequence bigint)
        returns boolean language sql as 'select p_sequence < 2'`,
     );
     await expect(shop.events.archive('a')).rejects.toMatchObject({

@@ -55,7 +55,7 @@ describe.concurrent('forget', () => {
     await using shop = service(db);
     const subject = 'ada';
     await shop.events.decide(Customer, subject, () => [signedUp(), visited()]);
-    expect(await leaksIn(db)).toEqual(['public.wh_snapshots']);
+    expect(await leaksIn(db)).toEqual(['whizbang.wh_snapshots']);
     await shop.forget(subject);
     expect(await leaksIn(db)).toEqual([]);
     const { rows } = await db.pool.query(
@@ -121,7 +121,7 @@ describe.concurrent('forget', () => {
     const save = () =>
       db.pool.query(`select wh_save_snapshot($1, 'Customer', 'f', 1, $2, $3)`, [streamId, { email }, keyIds]);
     await save();
-    expect(await leaksIn(db)).toEqual(['public.wh_snapshots']);
+    expect(await leaksIn(db)).toEqual(['whizbang.wh_snapshots']);
     await shop.forget('ada');
     await save();
     expect(await leaksIn(db)).toEqual([]);
@@ -132,7 +132,7 @@ describe.concurrent('forget', () => {
     await using shop = service(db);
     await shop.events.append(signedUp());
     const client = await db.connect();
-    const access = new StoreAccess({ pool: db.pool, schema: 'public' });
+    const access = new StoreAccess({ pool: db.pool, schema: 'whizbang' });
     const { rows } = await db.pool.query('select * from wh_event_store');
     await client.query('begin');
     const [opened] = await new SubjectKeys(access).openEvents(rows, { tx: client, holds: true });

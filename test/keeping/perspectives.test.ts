@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineEvent, keyedPerspective, perspective, streamIdOf } from '../../src/index.js';
+import { openPerspectives } from '../../src/testing/open-perspectives.js';
+import { holdsIn } from '../perspectives/support/holds.js';
 import { rowsOf } from '../perspectives/support/orders.js';
 import { service } from '../runtime/service.js';
 import { createTestDatabase } from '../support/database.js';
@@ -31,6 +33,21 @@ const cities = keyedPerspective('cities', {
   ({ city }) => city,
   ({ moves }) => ({ moves: moves + 1 }),
 );
+
+/** It has no idea of Atlantis, until the atlas has it. */
+const makeMaps = ({ inline = false, atlas = { hasAtlantis: false } } = {}) =>
+  perspective('maps', { model: z.object({ cities: z.array(z.string()) }), inline })
+    .starts(CustomerJoined, () => ({ cities: [] }))
+    .on(CustomerMoved, ({ cities }, { city }) => {
+      if (city === 'Atlantis' && !atlas.hasAtlantis) throw new Error('no such city');
+      return { cities: [...cities, city] };
+    });
+const moves = (...names: string[]) => [
+  CustomerJoined({ id: 'ada', email: 'ada@example.org' }),
+  ...names.map((city) => CustomerMoved({ id: 'ada', city })),
+];
+const behind = { name: 'maps@1', state: 'behind', failure: null };
+const skip = { version: 3, reason: 'ticket 4711' };
 
 describe('perspectives and what is erased', () => {
   it('the model of a forgotten subject is folded again without the sealed fields', async () => {
@@ -97,5 +114,61 @@ describe('perspectives and what is erased', () => {
     expect(await rowsOf(db, 'customers')).toHaveLength(1);
     await shop.events.append(CustomerJoined({ id: 'ada', email: 'new' }));
     await eventually(async () => expect(await rowsOf(db, 'customers')).toHaveLength(2));
+  });
+
+  it('a model that is folded again leaves out an event that was skipped and still fails, and goes on', async () => {
+    await using db = await createTestDatabase();
+    const maps = makeMaps();
+    await using shop = service(db, { perspectives: [maps] });
+    await shop.start();
+    await shop.events.append(moves('Rome', 'Atlantis', 'Oslo'));
+    await eventually(() => shop.perspectives.skip(maps, 'ada', skip));
+    await eventually(async () => expect(await holdsIn(db)).toEqual([]));
+    await shop.forget('ada');
+    await shop.events.append(CustomerMoved({ id: 'ada', city: 'Bonn' }));
+    await eventually(async () =>
+      expect(await shop.model(maps).get('ada')).toEqual({ cities: ['Rome', 'Oslo', 'Bonn'] }),
+    );
+    await eventually(async () => expect(await holdsIn(db)).toEqual([]));
+  });
+
+  it('an append that folds an inline model again leaves out what was skipped, also when it could be applied', async () => {
+    await using db = await createTestDatabase();
+    const atlas = { hasAtlantis: false };
+    const maps = makeMaps({ inline: true, atlas });
+    const first = service(db, { perspectives: [maps] });
+    await first.start();
+    await first.events.append(moves('Rome', 'Atlantis', 'Oslo'));
+    await eventually(() => first.perspectives.skip(maps, 'ada', skip));
+    await eventually(async () => expect(await holdsIn(db)).toEqual([]));
+    await first.stop();
+    atlas.hasAtlantis = true;
+    await using shop = service(db, { perspectives: [maps] });
+    await shop.forget('ada');
+    await shop.events.append(CustomerMoved({ id: 'ada', city: 'Bonn' }));
+    expect(await rowsOf(db, 'maps')).toMatchObject([{ data: { cities: ['Rome', 'Oslo', 'Bonn'] } }]);
+  });
+
+  it('an event that had failed before its stream is folded again is not skipped with those before it', async () => {
+    await using db = await createTestDatabase();
+    const maps = makeMaps();
+    const first = service(db, { perspectives: [maps] });
+    await first.start();
+    await first.events.append(moves('Rome', 'Atlantis', 'Oslo'));
+    await eventually(async () => expect(await holdsIn(db)).toMatchObject([{ failed: 3 }]));
+    await first.stop();
+    await using operator = service(db);
+    await operator.forget('ada');
+    expect(await operator.perspectives.held('maps')).toEqual([]);
+    expect(await openPerspectives(db.pool, 'whizbang', ['maps@1'])).toContainEqual(behind);
+    await expect(operator.perspectives.skip('maps', 'ada', skip)).rejects.toThrow(
+      'is not held at an event now',
+    );
+    await using shop = service(db, { perspectives: [maps] });
+    await shop.start();
+    await eventually(() => shop.perspectives.skip(maps, 'ada', skip));
+    await eventually(async () =>
+      expect(await shop.model(maps).get('ada')).toEqual({ cities: ['Rome', 'Oslo'] }),
+    );
   });
 });

@@ -39,7 +39,7 @@ describe.concurrent('Sealed fields', () => {
     ]);
     expect(await everythingIn(db)).toContain('CustomerSignedUp');
     // A kept state is what a decider has made of the plain text.
-    expect(await leaksIn(db)).toEqual(['public.wh_snapshots']);
+    expect(await leaksIn(db)).toEqual(['whizbang.wh_snapshots']);
     await db.pool.query('delete from wh_snapshots');
     expect(await leaksIn(db)).toEqual([]);
   });

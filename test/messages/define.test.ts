@@ -53,6 +53,10 @@ describe('Definitions that are refused', () => {
     },
   );
 
+  it('a definition is refused when its type is longer than 1000 bytes', async () => {
+    expect((await refused('ü'.repeat(501), { schema })).details.option).toBe('type');
+  });
+
   it.each([[undefined], [null], [{}], ['zod'], [{ '~standard': { version: 2 } }]])(
     'a definition is refused when its schema is %j',
     async (wrong) => {

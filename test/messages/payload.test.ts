@@ -157,7 +157,7 @@ describe('Payloads that are sent', () => {
         throw broken;
       }),
     });
-    await expect(validatePayload(Broken, 'x')).rejects.toBe(broken);
+    await expect((async () => validatePayload(Broken, 'x'))()).rejects.toBe(broken);
   });
 
   it('the refusal of a payload reports the first twenty of many mistakes', async () => {

@@ -6,11 +6,14 @@ import { z } from 'zod';
 import {
   defineCommand,
   defineEvent,
+  type Envelope,
   type MessageDefinition,
   type MessageToSend,
+  type PayloadOf,
   readEnvelope,
   validatePayload,
 } from '../../src/messages/index.js';
+import type { Register, ScopeOf } from '../../src/register.js';
 import { anOrder, arktypeOrder, valibotOrder, zodOrder } from './order-schemas.js';
 
 interface OrderInput {
@@ -103,6 +106,41 @@ it('a validated payload and a read envelope have the output type of the schema',
   expectTypeOf<Awaited<ReturnType<typeof validated>>['payload']>().toEqualTypeOf<Order>();
   const read = () => readEnvelope({} as never, OrderPlaced);
   expectTypeOf<Awaited<ReturnType<typeof read>>['payload']>().toEqualTypeOf<Order>();
+});
+
+it('the last upcaster makes what the schema takes', () => {
+  const schema = z.object({ cents: z.number(), currency: z.string().default('EUR') });
+  const upcast = {
+    1: (old: { euros: number }) => ({ amount: old.euros * 100 }),
+    2: async (old: { amount: number }) => ({ cents: old.amount }),
+  };
+  defineEvent('Paid', { schema, version: 3, upcast });
+  defineCommand('Pay', { schema, version: 3, upcast, to: 'till' });
+  const wrong = { ...upcast, 2: () => ({ amount: 1 }) };
+  // @ts-expect-error the second one makes no cents
+  defineEvent('Paid', { schema, version: 3, upcast: wrong });
+  // @ts-expect-error nor does it for a command
+  defineCommand('Pay', { schema, version: 3, upcast: wrong });
+  const result = z.object({ ok: z.boolean() });
+  defineCommand('Pay', { schema, version: 3, upcast, result });
+  // @ts-expect-error nor for a command with a result
+  defineCommand('Pay', { schema, version: 3, upcast: wrong, result });
+});
+
+it('PayloadOf is the payload as handlers get it', () => {
+  const Paid = defineEvent('Paid', { schema: z.object({ cents: z.coerce.number() }) });
+  expectTypeOf<PayloadOf<typeof Paid>>().toEqualTypeOf<{ cents: number }>();
+  const Pay = defineCommand('Pay', {
+    schema: z.object({ sku: z.string() }),
+    result: z.object({ ok: z.boolean() }),
+  });
+  expectTypeOf<PayloadOf<typeof Pay>>().toEqualTypeOf<{ sku: string }>();
+});
+
+it('the scope has the type that the program declares, and is unknown otherwise', () => {
+  expectTypeOf<ScopeOf<{ scope: { tenant: string } }>>().toEqualTypeOf<{ tenant: string } | null>();
+  expectTypeOf<ScopeOf<Register>>().toBeUnknown();
+  expectTypeOf<Envelope['scope']>().toBeUnknown();
 });
 
 it('a misspelt option of a definition does not compile', () => {

@@ -42,9 +42,9 @@ describe('Twenty migrators at once', () => {
       migrators.map(() => ({ code: 0, stderr: '' })),
     );
     const lines = ended.map(({ stdout }) => stdout).sort();
-    expect(lines.slice(0, 1)[0]).toMatch(/^Schema public installed .*\n$/);
+    expect(lines.slice(0, 1)[0]).toMatch(/^Schema whizbang installed .*\n$/);
     expect(lines.slice(1)).toEqual(
-      migrators.slice(1).map(() => `Schema public is current (whizbang ${version}).\n`),
+      migrators.slice(1).map(() => `Schema whizbang is current (whizbang ${version}).\n`),
     );
     expect(await installedTwice(db.pool)).toEqual([]);
   });
@@ -81,7 +81,7 @@ async function installedTwice(pool: pg.Pool): Promise<unknown[]> {
   const { rows } = await pool.query(
     `select proname::text as name
        from pg_proc p join pg_namespace n on n.oid = pronamespace
-      where nspname in ('public', 'messaging')
+      where nspname in ('whizbang', 'messaging')
       group by 1 having count(*) > 1`,
   );
   return rows;

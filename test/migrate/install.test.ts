@@ -19,7 +19,7 @@ describe('A first migration', () => {
   it('a first migration installs everything and says so', async () => {
     const report = await migrate({ connectionString: db.connectionString });
     expect(report).toEqual({
-      schema: 'public',
+      schema: 'whizbang',
       applied: namesOf('migration'),
       functions: namesOf('function'),
       views: namesOf('view'),
@@ -40,7 +40,7 @@ describe('A first migration', () => {
     await migrate({ pool: db.pool });
     const open = await rowsOf(
       `select proname from pg_proc, aclexplode(coalesce(proacl, acldefault('f', proowner))) acl
-        where pronamespace = 'public'::regnamespace and acl.grantee = 0`,
+        where pronamespace = 'whizbang'::regnamespace and acl.grantee = 0`,
     );
     expect(open).toEqual([]);
   });
@@ -48,7 +48,7 @@ describe('A first migration', () => {
   it('a first migration makes one function of each name', async () => {
     await migrate({ pool: db.pool });
     const installed = await rowsOf(
-      `select proname::text as name from pg_proc where pronamespace = 'public'::regnamespace order by 1`,
+      `select proname::text as name from pg_proc where pronamespace = 'whizbang'::regnamespace order by 1`,
     );
     expect(installed.map(({ name }) => name).sort()).toEqual(namesOf('function').sort());
   });
@@ -57,7 +57,7 @@ describe('A first migration', () => {
     await migrate({ pool: db.pool });
     const stored = await rowsOf(
       `select c.relname, a.attname from pg_attribute a join pg_class c on c.oid = a.attrelid join pg_type t on t.oid = a.atttypid
-        where c.relkind in ('r', 'v') and t.typnamespace = 'public'::regnamespace`,
+        where c.relkind in ('r', 'v') and t.typnamespace = 'whizbang'::regnamespace`,
     );
     expect(stored).toEqual([]);
   });
@@ -66,7 +66,7 @@ describe('A first migration', () => {
     const client = await db.connect();
     await migrate({ client, schema: 'messaging' });
     const { rows } = await client.query('show search_path');
-    expect(rows).toEqual([{ search_path: '"$user", public' }]);
+    expect(rows).toEqual([{ search_path: '"$user", public, whizbang' }]);
   });
 
   it('a migration waits for its turn longer than the timeouts of its session would allow', async () => {
@@ -86,7 +86,7 @@ describe('A migration of a current database', () => {
     await migrate({ pool: db.pool });
     const before = await rowsOf('select xmin::text, * from wh_migrations order by name');
     expect(await migrate({ pool: db.pool })).toEqual({
-      schema: 'public',
+      schema: 'whizbang',
       applied: [],
       functions: [],
       views: [],
@@ -97,7 +97,7 @@ describe('A migration of a current database', () => {
     expect(await rowsOf('select xmin::text, * from wh_migrations order by name')).toEqual(before);
   });
 
-  it('a migration of a current database is one query and takes no lock', async () => {
+  it('a migration of a current database is two queries, of which one asks for the engine, and takes no lock', async () => {
     await migrate({ pool: db.pool });
     await closeGate(db);
     const queries: string[] = [];
@@ -109,7 +109,8 @@ describe('A migration of a current database', () => {
       },
     };
     expect((await migrate({ client: counted })).alreadyCurrent).toBe(true);
-    expect(queries).toHaveLength(1);
+    expect(queries).toHaveLength(2);
+    expect(queries.filter((text) => text.includes('version()'))).toHaveLength(1);
   });
 });
 
@@ -123,7 +124,7 @@ describe('The schema option', () => {
         [schema],
       );
       expect(tables).toEqual([{ n: 1 }]);
-      expect(await rowsOf(`select to_regclass('public.wh_outbox') as stray`)).toEqual([{ stray: null }]);
+      expect(await rowsOf(`select to_regclass('whizbang.wh_outbox') as stray`)).toEqual([{ stray: null }]);
       expect((await migrate({ pool: db.pool, schema })).alreadyCurrent).toBe(true);
     },
   );
@@ -190,9 +191,7 @@ describe('A migration that cannot be applied', () => {
       message: 'The migration 0002_broken failed at line 2: type "nonsense" does not exist',
       details: { file: '0002_broken', kind: 'migration', sqlState: '42704', line: 2 },
     });
-    expect(await rowsOf(`select relname from pg_class where relnamespace = 'public'::regnamespace`)).toEqual(
-      [],
-    );
+    expect(await rowsOf(`select relname from pg_class where relname = 'fine'`)).toEqual([]);
   });
 
   it('a migration that fails leaves a client of the caller outside any transaction', async () => {
@@ -203,10 +202,12 @@ describe('A migration that cannot be applied', () => {
   });
 
   it('a migration does not replace a function that it did not make', async () => {
-    await db.pool.query(`create function f(a text) returns text language sql as 'select a'`);
+    await db.pool.query(
+      `create schema whizbang; create function whizbang.f(a text) returns text language sql as 'select a'`,
+    );
     await expect(migrateTo(smallRelease('1.0.0'), { pool: db.pool })).rejects.toMatchObject({
       code: 'MIGRATION_FAILED',
-      details: { schema: 'public', object: 'f(text)' },
+      details: { schema: 'whizbang', object: 'f(text)' },
     });
     expect(
       await rowsOf(`select oid::regprocedure::text as f from pg_proc where proname = '${functionF.name}'`),

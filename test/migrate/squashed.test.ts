@@ -16,11 +16,12 @@ beforeEach(async () => {
 });
 afterEach(() => db.drop());
 
-/** Calls as the version before did: it did not know the last parameter. */
+/** Calls as the version before did: it did not know the last four parameters. */
 const poolBefore: ConnectionPool = {
   async connect() {
     const client = await db.pool.connect();
-    const query = (text: string, values?: unknown[]) => client.query(text.replace(/, null\)$/, ')'), values);
+    const query = (text: string, values?: unknown[]) =>
+      client.query(text.replace(/(, null){4}\)$/, ')'), values);
     return { query, release: () => client.release() };
   },
 };
@@ -34,7 +35,7 @@ const ledger = async (pool: pg.Pool) =>
 async function everyRow(): Promise<Record<string, unknown[]>> {
   const { rows: tables } = await db.pool.query(
     `select relname::text as name from pg_class
-      where relnamespace = 'public'::regnamespace and relkind = 'r' and relname <> 'wh_migrations' order by 1`,
+      where relnamespace = 'whizbang'::regnamespace and relkind = 'r' and relname <> 'wh_migrations' order by 1`,
   );
   const all: Record<string, unknown[]> = {};
   for (const { name } of tables as { name: string }[]) {

@@ -14,7 +14,7 @@ import { createTestDatabase, type TestDatabase } from '../support/database.js';
 
 const old = makeRelease('0.0.1', embeddedSql);
 /** What an upgrade may do: rewrite tables, and give a type and the function something more at their ends. */
-const next = makeRelease('99.0.0', {
+const nextSql = {
   ...embeddedSql,
   types: embeddedSql.types.map((file) =>
     file.name === 'wh_call'
@@ -25,7 +25,8 @@ const next = makeRelease('99.0.0', {
     ...embeddedSql.migrations,
     {
       name: '9999_synthetic',
-      text: `alter table wh_inbox add column added_later int default 7, alter column error type varchar(5000);
+      text: `drop view wh_stream_status, wh_blocked_streams, wh_retries, wh_messages;
+             alter table wh_inbox add column added_later int default 7, alter column error type varchar(5000);
              alter table wh_outbox add column added_later int default 7, alter column error type varchar(5000);
              alter table wh_active_streams add column added_later int default 7;
              create index wh_outbox_added_later on wh_outbox (added_later);`,
@@ -35,12 +36,20 @@ const next = makeRelease('99.0.0', {
     file.name === 'process_work_batch'
       ? {
           ...file,
-          text: file.text.replace(
-            /(p_perspectives text\[\] default null)/,
-            '$1,\n  p_added_later int default 7',
-          ),
+          text: file.text.replace(/(p_facts jsonb default null)/, '$1,\n  p_added_later int default 7'),
         }
       : { ...file, text: `${file.text}\n-- touched` },
+  ),
+};
+const next = makeRelease('99.0.0', nextSql);
+
+/** The same, with a step of the call that reads what was added to its type. */
+const nextThatReads = makeRelease('99.0.0', {
+  ...nextSql,
+  functions: nextSql.functions.map((file) =>
+    /^wh_claim_(out|in)box$/.test(file.name)
+      ? { ...file, text: file.text.replace(/^begin$/m, 'begin\n  perform c.added_later;') }
+      : file,
   ),
 });
 
@@ -70,7 +79,7 @@ const ids = (items: readonly { messageId: string }[]) => items.map(({ messageId 
 async function everyRow(): Promise<Record<string, unknown[]>> {
   const { rows: tables } = await db.pool.query(
     `select relname::text as name from pg_class
-      where relnamespace = 'public'::regnamespace and relkind = 'r' and relname <> 'wh_migrations' order by 1`,
+      where relnamespace = 'whizbang'::regnamespace and relkind = 'r' and relname <> 'wh_migrations' order by 1`,
   );
   const all: Record<string, unknown[]> = {};
   for (const { name } of tables as { name: string }[]) {
@@ -186,13 +195,13 @@ describe('An upgrade', () => {
       const { rows } = await db.pool.query(
         `select o.name, a.grantee::regrole::text, a.privilege_type
            from (select proname::text as name, coalesce(proacl, acldefault('f', proowner)) as acl
-                   from pg_proc where pronamespace = 'public'::regnamespace
+                   from pg_proc where pronamespace = 'whizbang'::regnamespace
                  union all
                  select typname::text, coalesce(typacl, acldefault('T', typowner))
-                   from pg_type where typnamespace = 'public'::regnamespace
+                   from pg_type where typnamespace = 'whizbang'::regnamespace
                  union all
                  select relname::text, coalesce(relacl, acldefault('r', relowner))
-                   from pg_class where relnamespace = 'public'::regnamespace) o,
+                   from pg_class where relnamespace = 'whizbang'::regnamespace) o,
                 aclexplode(o.acl) a
           order by 1, 2, 3`,
       );
@@ -223,6 +232,11 @@ describe('An upgrade', () => {
   it('an upgrade fails no call of the workers that run meanwhile', async () => {
     await migrateTo(old, { pool: db.pool });
     expect(await workDuring(next)).toBe(0);
+  });
+
+  it('an upgrade fails no call that waits for it and goes on in functions that read a new field', async () => {
+    await migrateTo(old, { pool: db.pool });
+    expect(await workDuring(nextThatReads)).toBe(0);
   });
 
   it('an upgrade that makes types anew fails no more calls than there are workers', async () => {

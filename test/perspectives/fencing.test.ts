@@ -37,14 +37,14 @@ const limit = 2;
 /** Folds what was taken. Returns a function that stores it, as often as it is called. */
 async function fold(db: TestDatabase, key: BookmarkKey, taken: Taken) {
   const { next } = taken;
-  const read = (ids: readonly string[]) => readModels(db.pool, 'public', key.name, ids);
+  const read = (ids: readonly string[]) => readModels(db.pool, 'whizbang', key.name, ids);
   const origin = { service: 'shop', instanceId: key.instanceId };
   const outcome = await foldBatch(amounts, next, read, {
     origin: origin as never,
     keys: { openEvents: async (rows) => rows },
   });
   const move = { taken, next, results: encodeResults(next, outcome), leaseSeconds: 60, limit, goesOn: true };
-  return () => moveBookmark(db.pool, 'public', key, move);
+  return () => moveBookmark(db.pool, 'whizbang', key, move);
 }
 
 describe('A bookmark that stays where it is while a held model is tried again', () => {
@@ -68,7 +68,7 @@ describe('A bookmark that stays where it is while a held model is tried again', 
       `update wh_perspective_bookmarks set instance_id = $1, lease_expiry = clock_timestamp() + interval '1 hour'`,
       [key.instanceId],
     );
-    const first = (await takeBookmark(db.pool, 'public', key, limit)) as Taken;
+    const first = (await takeBookmark(db.pool, 'whizbang', key, limit)) as Taken;
     const late = await fold(db, key, first);
     const second = (await late()) as Taken;
     expect(second).toMatchObject({ tick: first.tick, upto: first.upto, next: { mode: 'held' } });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineCommand, perspective, receptor, streamIdOf } from '../../src/index.js';
+import { silentLogger } from '../../src/logger.js';
 import { Order, OrderPaid, OrderPlaced, paid, placed } from '../events/shop.js';
 import { service } from '../runtime/service.js';
 import { createTestDatabase } from '../support/database.js';
@@ -86,6 +87,31 @@ describe('an inline perspective', () => {
     );
     await client.query('commit');
     expect(await rowsOf(db, 'steps')).toHaveLength(3);
+  });
+
+  it('a model that an open transaction has is tried until that has ended, and not logged as a failure', async () => {
+    await using db = await createTestDatabase();
+    const told: string[] = [];
+    const tell = (_: object, text: string) => void told.push(text);
+    const logger = { ...silentLogger, debug: tell, warn: tell, error: tell };
+    await using shop = service(db, { perspectives: [steps], logger });
+    await using stranger = service(db);
+    await shop.start();
+    await stranger.events.append(placed('a', 1));
+    await eventually(async () => expect(await rowsOf(db, 'steps')).toMatchObject([{ version: '1' }]));
+    await shop.stop();
+    await stranger.events.append(paid('a', 2));
+    const client = await db.connect();
+    await client.query('begin');
+    // An append beside has brought the model up to date, and does not commit.
+    await client.query(`update steps_v1 set version = version`);
+    await using other = service(db, { perspectives: [steps], logger });
+    await other.start();
+    const isBusy = 'A model is in use by an open transaction; its event comes later';
+    await eventually(async () => expect(told.filter((text) => text === isBusy).length).toBeGreaterThan(1));
+    await client.query('rollback');
+    await eventually(async () => expect(await rowsOf(db, 'steps')).toMatchObject([{ version: '2' }]));
+    expect(told.filter((text) => /held|failed/.test(text))).toEqual([]);
   });
 
   it('an event that an inline perspective cannot apply is appended all the same, and holds its stream there', async () => {

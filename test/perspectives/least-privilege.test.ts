@@ -18,7 +18,7 @@ const page = readFileSync(new URL('../../docs/operate/least-privilege.md', impor
 
 it('a role with the documented grants can keep, query and operate perspectives', async () => {
   await using db = await createTestDatabase({ template: 'empty' });
-  const names = (text: string) => text.replaceAll(/whizbang_(owner|app|reader)/g, `${db.name}_$1`);
+  const names = (text: string) => text.replaceAll(/whizbang_(owner|app|reader|operator)/g, `${db.name}_$1`);
   const [before = '', ...after] = [...page.matchAll(/```sql\n([\s\S]*?)```/g)].map(([, sql = '']) =>
     names(sql),
   );
@@ -54,7 +54,7 @@ it('a role with the documented grants can keep, query and operate perspectives',
     ]);
   } finally {
     await pool.end();
-    for (const role of ['owner', 'app', 'reader'].map((kind) => names(`whizbang_${kind}`))) {
+    for (const role of ['owner', 'app', 'reader', 'operator'].map((kind) => names(`whizbang_${kind}`))) {
       await db.pool.query(`drop owned by ${role} cascade`);
       await db.pool.query(`drop role ${role}`);
     }

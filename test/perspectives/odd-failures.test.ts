@@ -45,6 +45,14 @@ describe('What fails in an odd way in a perspective', () => {
       },
     },
     {
+      what: 'another server that is away',
+      write: async (tx: Queryable, orderId: string) => {
+        await insert(tx, orderId);
+        const facts = { code: 'ECONNREFUSED', syscall: 'connect', errno: -111 };
+        if (orderId === 'b') throw Object.assign(new Error('connect ECONNREFUSED'), facts);
+      },
+    },
+    {
       what: 'a thrown value without a text',
       write: async (tx: Queryable, orderId: string) => {
         await insert(tx, orderId);

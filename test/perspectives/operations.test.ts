@@ -63,7 +63,7 @@ describe('perspectives.status', () => {
     );
     await db.pool.query('update wh_perspectives set is_paused = false, code = $1', ['orders@1']);
     const { rows } = await db.pool.query(
-      `select wh_why_behind(p, (wh_perspective_lag(p)).percent, 0) as cause, (wh_perspective_lag(p)).events::int from wh_perspectives p`,
+      `select wh_why_behind(p, (wh_perspective_lag(p)).percent, 0, null) as cause, (wh_perspective_lag(p)).events::int from wh_perspectives p`,
     );
     expect(rows).toEqual([
       { cause: 'it is being built, and 50 % of the history is read', events: expect.any(Number) },

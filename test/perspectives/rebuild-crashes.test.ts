@@ -1,19 +1,19 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { paid, placed } from '../events/shop.js';
 import { service } from '../runtime/service.js';
+import { bundled } from '../support/bundled.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { eventually } from '../support/eventually.js';
 import { buildsOf, digestOf, ledger } from './support/builds.js';
 import { orders, rowsOf } from './support/orders.js';
 
-const program = fileURLToPath(new URL('support/rebuild-program.ts', import.meta.url));
+const program = new URL('support/rebuild-program.ts', import.meta.url);
 
 /** Starts an instance in a process of its own, and kills it as soon as `isTime` holds. */
 async function killedWhen(db: TestDatabase, isTime: () => Promise<boolean>): Promise<void> {
-  const child = fork(program, [db.connectionString], { execArgv: ['--import', 'tsx'] });
+  const child = fork(bundled(program), [db.connectionString], { execArgv: [] });
   const ended = once(child, 'exit');
   try {
     await eventually(async () => expect(await isTime()).toBe(true));

@@ -5,6 +5,7 @@ import { createTestDatabase } from '../support/database.js';
 import { eventually } from '../support/eventually.js';
 import { buildsOf, digestOf, ledger } from './support/builds.js';
 import { orders, rowsOf } from './support/orders.js';
+import { fragileOrders } from './support/poison.js';
 
 describe('a rebuild beside', () => {
   it('a rebuild makes models of equal content in a table of their own, and queries read them', async () => {
@@ -62,6 +63,23 @@ describe('a rebuild beside', () => {
     await expect(shop.perspectives.drop(orders, 'orders@1.3')).rejects.toMatchObject({
       code: 'INVALID_REQUEST',
     });
+  });
+
+  it('a build that is dropped takes with it what is held in it, and only that', async () => {
+    await using db = await createTestDatabase();
+    const fragile = fragileOrders({ isCured: false });
+    await using shop = service(db, { perspectives: [fragile] });
+    await shop.start();
+    await shop.events.append([placed('a'), paid('a', 13)]);
+    const heldBuilds = async () => {
+      const text = 'select perspective_name as build from wh_perspective_checkpoints where held order by 1';
+      return (await db.pool.query<{ build: string }>(text)).rows.map(({ build }) => build);
+    };
+    await eventually(async () => expect(await heldBuilds()).toEqual(['fragile@1']));
+    await shop.perspectives.rebuild(fragile);
+    await eventually(async () => expect(await heldBuilds()).toEqual(['fragile@1', 'fragile@1.2']));
+    await shop.perspectives.drop(fragile, 'fragile@1');
+    expect(await heldBuilds()).toEqual(['fragile@1.2']);
   });
 
   it('a rebuild that is not to switch stays beside, and is switched to later', async () => {

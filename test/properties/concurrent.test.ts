@@ -18,7 +18,7 @@ it(`eight instances at once keep every promise (SEED=${seed})`, {
     create table effects (id bigint generated always as identity, message_id uuid, lane text, instance_id uuid);
     create table orders (message_id uuid, lane text, stream_id uuid, sequence_order bigint);
     create function note() returns trigger language plpgsql as $$ begin
-      insert into orders values (new.message_id, tg_argv[0], new.stream_id, new.sequence_order); return null; end $$;
+      insert into public.orders values (new.message_id, tg_argv[0], new.stream_id, new.sequence_order); return null; end $$;
     create trigger note after insert on wh_outbox for each row execute function note('outbox');
     create trigger note after insert on wh_inbox for each row execute function note('inbox');`);
   const random = new Random(seed);
@@ -48,6 +48,7 @@ it(`eight instances at once keep every promise (SEED=${seed})`, {
   );
   expect(effects.map(({ message_id }) => message_id).sort()).toEqual([...log.committed.keys()].sort());
   expect(overtaken(effects, log)).toEqual([]);
+  expect((await db.pool.query('select * from wh_order_violations')).rows).toEqual([]);
 });
 
 interface Effect {

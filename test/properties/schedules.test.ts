@@ -6,7 +6,7 @@ import { runSchedule, ScheduleFailed, stepsOf } from './support/schedule.js';
 import type { Step } from './support/steps.js';
 import type { Connections } from './support/world.js';
 
-const count = Number(process.env.SCHEDULES ?? 500);
+const count = Number(process.env.SCHEDULES ?? 300);
 const first = Number(process.env.SEED ?? 20261115);
 const databases = 3;
 
@@ -25,6 +25,9 @@ it(`${count} random schedules keep every promise`, { timeout: 600_000 + count * 
         failure ??= { seed, error: await shrink(connections, seed, error) };
       }
     }
+    // A schedule reports in any order, so messages overtake; but no stream goes on without a message that is held.
+    const { rows } = await db.pool.query(`select * from wh_order_violations where kind <> 'overtook'`);
+    expect(rows).toEqual([]);
   });
   await Promise.all(runners);
   expect(failure === undefined ? '' : describeFailure(failure.seed, failure.error)).toBe('');

@@ -6,7 +6,7 @@ import { runSchedule, stepsOf } from './support/schedule.js';
 import type { Snapshot } from './support/snapshot.js';
 import type { Connections } from './support/world.js';
 
-const count = Number(process.env.SCHEDULES ?? 500) / 10;
+const count = Number(process.env.SCHEDULES ?? 300) / 10;
 const first = Number(process.env.SEED ?? 20261115);
 
 /** Each says by its answer that it is not for this call, and then the long way is taken. */
@@ -22,11 +22,11 @@ async function switchOff(db: TestDatabase): Promise<void> {
   for (const [name, answer] of Object.entries(shortWays)) {
     const { rows } = await db.pool.query(
       `select pg_get_function_arguments(oid) as arguments, pg_get_function_result(oid) as result from pg_proc
-       where proname = $1 and pronamespace = 'public'::regnamespace`,
+       where proname = $1 and pronamespace = 'whizbang'::regnamespace`,
       [name],
     );
     await db.pool.query(
-      `create or replace function ${name}(${rows[0].arguments}) returns ${rows[0].result}
+      `create or replace function whizbang.${name}(${rows[0].arguments}) returns ${rows[0].result}
        language plpgsql as 'begin return ${answer}; end'`,
     );
   }

@@ -19,7 +19,7 @@ class Instance {
     private readonly db: TestDatabase,
     private readonly handled: WorkRow[],
   ) {
-    this.service = new Service('public', db.pool);
+    this.service = new Service('whizbang', db.pool);
   }
 
   /** Stores these, completes what it held and handles what it is given. False: there was nothing to do. */

@@ -23,7 +23,12 @@ import { noRoom } from './transactions.js';
 
 let db: TestDatabase;
 beforeAll(async () => {
-  db = await createDatabaseOnOwnServer({ max_prepared_transactions: '20', max_connections: '100' });
+  // Autovacuum would make connections read catalogs anew, among the pages that are counted here.
+  db = await createDatabaseOnOwnServer({
+    max_prepared_transactions: '20',
+    max_connections: '100',
+    autovacuum: 'off',
+  });
 });
 afterAll(() => db.drop());
 beforeEach(async () => {

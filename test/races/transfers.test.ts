@@ -6,7 +6,7 @@ import { waitUntilBlocked } from '../support/sessions.js';
 import { ids, stream, streams } from '../support/work.js';
 import { begin } from './transactions.js';
 
-const schemas = ['public', 'billing', 'mail'];
+const schemas = ['whizbang', 'billing', 'mail'];
 let db: TestDatabase;
 let services: Service[];
 

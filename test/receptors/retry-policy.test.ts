@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { type NumberOption, retryOptions } from '../../src/options.js';
 import {
   FinalError,
@@ -111,6 +111,14 @@ describe('A retry policy', () => {
 });
 
 describe('Final errors', () => {
+  it('a FinalError of a second copy of the package is final', async () => {
+    vi.resetModules();
+    const copy = await import('../../src/receptors/index.js');
+    const error = new copy.FinalError('closed');
+    expect(error).not.toBeInstanceOf(FinalError);
+    expect(isFinalError(policy(), error)).toBe(true);
+  });
+
   it('a FinalError is final', () => {
     const cause = new Error('x');
     const error = new FinalError('the account is closed', { cause });

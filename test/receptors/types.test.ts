@@ -2,6 +2,7 @@
 import { expectTypeOf, it } from 'vitest';
 import { z } from 'zod';
 import type { Queryable } from '../../src/database/index.js';
+import type { MessageScope, Sender, Whizbang } from '../../src/index.js';
 import { defineCommand, defineEvent, type Envelope } from '../../src/messages/index.js';
 import { type Receptor, receptor, receptorFor } from '../../src/receptors/index.js';
 import { arktypeOrder, valibotOrder, zodOrder } from '../messages/order-schemas.js';
@@ -53,10 +54,43 @@ it('receptorFor names another type of transaction once', () => {
   const outside = ormReceptor(OrderPlaced, { transaction: false }, (_, ctx) => {
     expectTypeOf(ctx.tx).toEqualTypeOf<undefined>();
   });
-  expectTypeOf([made, outside]).toEqualTypeOf<Receptor<OrmTransaction>[]>();
+  const both: Receptor<OrmTransaction>[] = [made, outside];
+  expectTypeOf(both).toBeArray();
   // @ts-expect-error a service has receptors of one kind of transaction
   const wrong: Receptor[] = [made];
   expectTypeOf(wrong).toBeArray();
+});
+
+it('a receptor without a transaction fits a service with any transaction', () => {
+  const outside = receptor(OrderPlaced, { transaction: false, name: 'mail' }, () => {});
+  const ofAnOrm: Receptor<{ insert(): Promise<void> }>[] = [outside];
+  const ofPg: Receptor[] = [outside];
+  expectTypeOf([ofAnOrm, ofPg]).toBeArray();
+});
+
+it('a function that takes a Sender takes ctx, an instance and a scope', () => {
+  const place = (sender: Sender, orderId: string) =>
+    sender.publish(OrderPlaced({ orderId, placedAt: '', lines: [] }), { stream: null });
+  receptor(PlaceOrder, async ({ orderId }, ctx) => {
+    expectTypeOf(await place(ctx, orderId)).toEqualTypeOf<string>();
+    expectTypeOf(await ctx.send([PlaceOrder({ orderId })])).toEqualTypeOf<string[]>();
+  });
+  expectTypeOf<Whizbang<{ insert(): void }>>().toExtend<Sender>();
+  expectTypeOf<MessageScope>().toExtend<Sender>();
+});
+
+it('what runs around a receptor has the transaction of the service, or none', () => {
+  receptor(
+    OrderPlaced,
+    {
+      around: async (message, ctx, next) => {
+        expectTypeOf(message.type).toEqualTypeOf<string>();
+        expectTypeOf(ctx.tx).toEqualTypeOf<Queryable | undefined>();
+        await next();
+      },
+    },
+    () => {},
+  );
 });
 
 it('a handler returns nothing, a message or messages', () => {

@@ -32,6 +32,7 @@ function service(options: Partial<WhizbangOptions> = {}) {
 
 const broken = (part: 'connect' | 'receive'): Transport => ({
   name: 'broken',
+  traits: { moves: 'stream', sent: 'unknown', knowsReceivers: false },
   connect: async (host) => {
     if (part === 'connect') throw new Error('no broker');
     const connection = await inProcessTransport().connect(host);

@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, inject, it } from 'vitest';
+import { bundled } from '../support/bundled.js';
 import { createTestDatabase } from '../support/database.js';
 
 const run = promisify(execFile);
-const program = fileURLToPath(new URL('exiting-program.ts', import.meta.url));
+const program = new URL('exiting-program.ts', import.meta.url);
 
 it('an instance that has ended, in whatever way, leaves nothing that keeps its process alive', async () => {
   await using db = await createTestDatabase();
@@ -17,7 +17,7 @@ it('an instance that has ended, in whatever way, leaves nothing that keeps its p
     doomedDatabase: doomed.connectionString,
     serverUrl: inject('serverUrl'),
   };
-  const { stdout } = await run(process.execPath, ['--import', 'tsx', program, JSON.stringify(plan)], {
+  const { stdout } = await run(process.execPath, [bundled(program), JSON.stringify(plan)], {
     timeout: 170_000,
   });
   const ends = stdout

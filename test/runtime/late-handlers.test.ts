@@ -21,7 +21,7 @@ describe('Sending that a receptor does not await', () => {
   it('a message is sent though the receptor does not await the sending', async () => {
     await using db = await createTestDatabase();
     const onPlaced = receptor(OrderPlaced, (_, { publish }) => {
-      void publish(OrderPaid({ orderId: 'a' }), { delaySeconds: 3_600 });
+      void publish(OrderPaid({ orderId: 'a' }), { delaySeconds: 3_600, holdStream: true });
     });
     await arrive(db, 'OrderPlaced', { orderId: 'a' });
     await using shop = service(db, { receptors: [onPlaced], transport: inProcessTransport() });
@@ -46,7 +46,7 @@ describe('Sending that a receptor does not await', () => {
 
   it('sending is refused after the receptor has returned', async () => {
     await using db = await createTestDatabase();
-    let sendLate = async () => {};
+    let sendLate = async (): Promise<unknown> => undefined;
     const onPlaced = receptor(OrderPlaced, (_, { send }) => {
       sendLate = () => send(PlaceOrder({ orderId: 'a' }), { to: 'warehouse' });
     });
@@ -90,7 +90,7 @@ describe('A message whose past cannot be read', () => {
   it('a message whose finished receptors cannot be read fails with that error', async () => {
     await using db = await createTestDatabase();
     await db.pool.query(`
-      create or replace function wh_receptor_records(p_event_id uuid)
+      create or replace function whizbang.wh_receptor_records(p_event_id uuid)
       returns table (receptor_name text, is_done boolean, is_given_up boolean, attempts int, wait_seconds double precision, error text)
       language plpgsql as $$ begin raise exception 'permission denied'; end $$`);
     const named = (name: string) => receptor(OrderPlaced, { name }, () => {});

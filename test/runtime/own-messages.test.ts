@@ -10,6 +10,7 @@ function answersLate(until: Promise<void>): Transport {
   const transport = postgresTransport();
   return {
     name: 'late',
+    traits: { moves: 'stream', sent: 'unknown', knowsReceivers: false },
     connect: async (host) => {
       const connection = await transport.connect(host);
       return {

@@ -101,12 +101,17 @@ describe('When receptors have taken every connection of the pool', () => {
     await shop.start();
     const taken: pg.PoolClient[] = [];
     while (pool.totalCount < 6 || pool.idleCount > 0) taken.push(await pool.connect());
+    let isOver = false;
+    // And what the instance itself has at this moment, when it gives it back.
+    for (let i = 0; i < 6; i++)
+      void pool.connect().then((client) => (isOver ? client.release() : taken.push(client)));
     pool.options.connectionTimeoutMillis = 100; // from now on nobody waits longer, and nobody has one to open
     await arrive(db, 'OrderPlaced', { orderId: 'a' });
     await eventually(() => expect(warnings.length).toBeGreaterThan(5));
     expect(new Set(warnings)).toEqual(
       new Set(['No connection was available for a receptor; it will run again']),
     );
+    isOver = true;
     for (const client of taken) client.release();
     await eventually(() => expect(attempts).toEqual([1]));
     await shop.stop();

@@ -3,16 +3,16 @@ import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
+import { bundledDoorUrls } from '../support/bundled-doors.js';
 import { createTestDatabase } from '../support/database.js';
 
-const index = new URL('../../src/index.ts', import.meta.url).href;
 const program = (last: string) => `
-  import { createWhizbang, defineEvent } from '${index}';
+  import { createWhizbang, defineEvent } from '${bundledDoorUrls().whizbang}';
   import { z } from '${import.meta.resolve('zod')}';
   const Placed = defineEvent('Placed', { schema: z.object({ id: z.string() }) });
   const shop = createWhizbang({ service: 'shop', connectionString: process.env.DATABASE_URL });
   ${last}`;
-const args = (last: string) => ['--import', 'tsx', '--input-type=module', '--eval', program(last)];
+const args = (last: string) => ['--input-type=module', '--eval', program(last)];
 
 describe('A process', () => {
   it('a process that only sends ends by itself, and what it sent is stored', async () => {

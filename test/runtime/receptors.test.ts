@@ -111,7 +111,7 @@ describe('Receptors', () => {
       version: 3,
       upcast: {
         1: (old) => ({ ...(old as object), name: 'nobody' }),
-        2: (old) => ({ ...(old as object), name: { first: (old as { name: string }).name } }),
+        2: (old: { orderId: string; name: string }) => ({ ...old, name: { first: old.name } }),
       },
     });
     const names: string[] = [];

@@ -125,13 +125,13 @@ describe('Sending outside a transaction', () => {
     expect(rows).toHaveLength(1);
   });
 
-  it('a message sent with a delay is delivered later, and holds its stream back', async () => {
+  it('a message sent with a delay and holdStream is delivered later, and holds its stream back', async () => {
     await using db = await createTestDatabase();
     const steps: number[] = [];
     const onPlaced = receptor(OrderPlaced, ({ step }) => void steps.push(step));
     await using shop = service(db, { receptors: [onPlaced], transport: inProcessTransport() });
     await shop.start();
-    await shop.publish(OrderPlaced({ orderId: 'a', step: 1 }), { delaySeconds: 3600 });
+    await shop.publish(OrderPlaced({ orderId: 'a', step: 1 }), { delaySeconds: 3600, holdStream: true });
     await shop.publish(OrderPlaced({ orderId: 'a', step: 2 }));
     await shop.publish(OrderPlaced({ orderId: 'b', step: 3 }));
     await eventually(() => expect(steps).toEqual([3]));

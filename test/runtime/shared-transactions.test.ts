@@ -91,8 +91,8 @@ describe('Messages that wait together', inCompany, () => {
     const handle = receptor(OrderPlaced, async (order, ctx) => {
       runs.add(order as Order, ctx);
       const paid = OrderPaid({ orderId: `${order.orderId}${order.step}` });
-      if (order.step % 2 === 1) await ctx.publish(paid, { delaySeconds: 3_600 });
-      else await shop.publish(paid, { tx: ctx.tx, delaySeconds: 3_600 });
+      if (order.step % 2 === 1) await ctx.publish(paid, { delaySeconds: 3_600, holdStream: true });
+      else await shop.publish(paid, { tx: ctx.tx, delaySeconds: 3_600, holdStream: true });
     });
     await using shop = service(db, { receptors: [handle], concurrency: 1, transport: inProcessTransport() });
     await shop.start();

@@ -56,7 +56,7 @@ export function placing(runs: Runs, rest: Handler = () => {}, options: object = 
   return receptor(OrderPlaced, options, async (order, ctx) => {
     runs.add(order, ctx);
     await ctx.tx.query('insert into effects values ($1)', [`${order.orderId}${order.step}`]);
-    await ctx.publish(OrderPaid({ orderId: order.orderId }), { delaySeconds: 3_600 });
+    await ctx.publish(OrderPaid({ orderId: order.orderId }), { delaySeconds: 3_600, holdStream: true });
     await rest(order, ctx);
   });
 }

@@ -40,6 +40,7 @@ function watched(
 ): Transport {
   return {
     name: 'watched',
+    traits: { moves: 'stream', sent: 'unknown', knowsReceivers: false },
     connect: async (host) => {
       const connection = await transport.connect(host);
       return {

@@ -38,6 +38,7 @@ function mutePool(db: TestDatabase) {
 function endless(transport: Transport): Transport {
   return {
     name: 'endless',
+    traits: { moves: 'stream', sent: 'unknown', knowsReceivers: false },
     connect: async (host) => {
       const connection = await transport.connect(host);
       return {

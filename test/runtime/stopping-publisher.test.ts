@@ -24,6 +24,7 @@ function slow(transport: Transport, turn: (sends: number) => Promise<void>): Tra
   let sends = 0;
   return {
     name: 'slow',
+    traits: { moves: 'stream', sent: 'unknown', knowsReceivers: false },
     connect: async (host) => {
       const connection = await transport.connect(host);
       return {

@@ -76,7 +76,7 @@ describe('A transaction of the user’s', () => {
     const onPlaced = receptor(OrderPlaced, async ({ step }, { tx, publish }) => {
       runs++;
       await tx.query('insert into effects values ($1)', [step]);
-      await publish(OrderPlaced({ orderId: 'b', step: step + 1 }), { delaySeconds: 3_600 });
+      await publish(OrderPlaced({ orderId: 'b', step: step + 1 }), { delaySeconds: 3_600, holdStream: true });
     });
     await arrive(db, 'OrderPlaced', { orderId: 'a', step: 1 });
     const transaction = transactionOf(db, async (client, work) => {

@@ -3,7 +3,7 @@ import { drizzle } from 'drizzle-orm/node-postgres';
 import { Kysely, type Transaction } from 'kysely';
 import pg from 'pg';
 import { expectTypeOf, it } from 'vitest';
-import { createWhizbang, receptor, receptorFor } from '../../src/index.js';
+import { createWhizbang, receptor, receptorFor, type Whizbang } from '../../src/index.js';
 import { OrderPlaced, PlaceOrder } from './service.js';
 
 const service = 'shop';
@@ -47,6 +47,28 @@ it('the transaction of an ORM needs no type arguments', () => {
       // @ts-expect-error it would be given one of Drizzle's
       transaction: (work) => db.transaction(work),
     });
+  };
+  expectTypeOf(unused).toBeFunction();
+});
+
+it('a receptor without a transaction goes into every service', () => {
+  const unused = () => {
+    const db = drizzle(connectionString);
+    type DrizzleTx = Parameters<Parameters<typeof db.transaction>[0]>[0];
+    const inside = receptorFor<DrizzleTx>()(OrderPlaced, async (_, ctx) => {
+      await ctx.tx.execute('select 1');
+    });
+    const outside = receptor(PlaceOrder, { transaction: false }, () => {});
+    createWhizbang({
+      service,
+      connectionString,
+      receptors: [inside, outside],
+      transaction: (work) => db.transaction(work),
+    });
+    // @ts-expect-error the one inside would be given a transaction of the pool
+    createWhizbang({ service, connectionString, receptors: [inside, outside] });
+    const shop: Whizbang = createWhizbang({ service, connectionString, receptors: [outside] });
+    shop.add(outside).add(receptor(OrderPlaced, () => {}));
   };
   expectTypeOf(unused).toBeFunction();
 });

@@ -3,6 +3,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Queryable } from '../../src/database/index.js';
 import { inProcessTransport, receptor, type Whizbang, type WhizbangOptions } from '../../src/index.js';
+import { askWithin } from '../support/ask-within.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { eventually } from '../support/eventually.js';
 import { arrive } from './arrivals.js';
@@ -29,22 +30,22 @@ async function start(options: Partial<WhizbangOptions>): Promise<Whizbang> {
 }
 
 const sleepers = async () => {
-  const { rows } = await db.pool.query(
-    `select (wh_watch_session() is not null)::int + cardinality(wh_sleeping_sessions()) as count`,
+  const { count } = await askWithin<{ count: number }>(
+    db,
+    'select (wh_watch_session() is not null)::int + cardinality(wh_sleeping_sessions()) as count',
   );
-  return (rows[0] as { count: number }).count;
+  return count;
 };
-const sleeper = async () => {
-  const { rows } = await db.pool.query(`select wh_watch_session() as pid`);
-  return (rows[0] as { pid: number | null }).pid;
-};
+const sleeper = async () =>
+  (await askWithin<{ pid: number | null }>(db, 'select wh_watch_session() as pid')).pid;
 /** Covered, or keeping the watch: who is not able passes it on also when it polls, and then sleeps no more. */
 const somebodyElseSleeps = async (pid: number | null) => {
-  const { rows } = await db.pool.query(
-    `select cardinality(wh_sleeping_sessions()) > 0 or coalesce(wh_watch_session() <> $1, false) as sleeps`,
+  const { sleeps } = await askWithin<{ sleeps: boolean }>(
+    db,
+    'select cardinality(wh_sleeping_sessions()) > 0 or coalesce(wh_watch_session() <> $1, false) as sleeps',
     [pid],
   );
-  return (rows[0] as { sleeps: boolean }).sleeps;
+  return sleeps;
 };
 const allAsleep = (count: number) => eventually(async () => expect(await sleepers()).toBe(count));
 

@@ -32,6 +32,11 @@ describe('Options that createWhizbang refuses', () => {
       'not a URL of PostgreSQL',
     ],
     [
+      'a password with a slash that is not encoded',
+      { service: 'shop', connectionString: 'postgres://u:pass/word@h/shop' },
+      'not a URL of PostgreSQL',
+    ],
+    [
       'a URL of another database',
       { service: 'shop', connectionString: 'mysql://localhost/shop' },
       'not a URL',

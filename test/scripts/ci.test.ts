@@ -11,11 +11,11 @@ const manifest = JSON.parse(pageText('package.json')) as {
 };
 
 describe('The hosted CI', () => {
-  it('the hosted CI runs exactly the parts that .ci/run puts together', () => {
+  it('the hosted CI runs every part that .ci/run has, also the one that is not in all', () => {
     const called = [...workflow.matchAll(/run: \.ci\/run (\w+)/g)].map(([, part]) => part);
-    const [, all = ''] = /^ {2}all\)\n([\s\S]*?);;/m.exec(script) ?? [];
-    const parts = [...all.matchAll(/^ +(\w+)/gm)].map(([, part]) => part);
-    expect([...new Set(called)].sort()).toEqual([...new Set(parts)].sort());
+    const parts = [...script.matchAll(/^ {2}(\w+)\) \1 /gm)].map(([, part]) => part);
+    expect(parts).toContain('journeys');
+    expect([...new Set(called)].sort()).toEqual(parts.sort());
   });
 
   it('the hosted CI begins with the oldest Node that the package allows, and with PostgreSQL 15', () => {

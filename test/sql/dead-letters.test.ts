@@ -43,6 +43,7 @@ describe.each(lanes)('Dead letters of the %s', (lane) => {
         died_at: expect.any(Date),
         instance_id: a.id,
         failures: [{ at: expect.any(String), attempt: 1, instance_id: a.id, error: 'no such customer' }],
+        priority: null,
       },
     ]);
   });

@@ -61,6 +61,39 @@ describe('The inbox', () => {
   });
 });
 
+describe('A call that asks for duplicates', () => {
+  it('a call is told which of its new messages are known, in each lane', async ({ a, b }) => {
+    const [known, fresh] = [message(), message()];
+    await a.call(inbox.completes(await a.call(inbox.stores(known))));
+    await a.call(outbox.stores(known));
+    const flags = { p_flags: Flags.Duplicate };
+    const rows = await b.call({ ...inbox.stores(known, fresh), ...outbox.stores(fresh, known), ...flags });
+    const told = rows.filter(({ flags }) => (flags & Flags.Duplicate) !== 0);
+    expect(told.map(({ source, message_id }) => [source, message_id])).toEqual([
+      ['outbox', known.message_id],
+      ['inbox', known.message_id],
+    ]);
+    expect(rows).toHaveLength(4);
+  });
+
+  it('a call without room, and one with a single message, are told too', async ({ a, b }) => {
+    const [known, other] = [message(), message()];
+    await a.call(inbox.stores(known));
+    const asks = { p_flags: Flags.Duplicate };
+    expect(ids(await b.call({ ...inbox.stores(known), ...asks }))).toEqual([known.message_id]);
+    const noRoom = { p_max_outbox_items: 0, p_max_inbox_items: 0 };
+    const rows = await b.call({ ...inbox.stores(known, other), ...asks, ...noRoom });
+    expect(ids(rows)).toEqual([known.message_id]);
+  });
+
+  it('a call that does not ask, or has no duplicates, gets no row for them', async ({ a, b }) => {
+    const known = message();
+    const asks = { p_flags: Flags.Duplicate };
+    expect(await a.call({ ...inbox.stores(known), ...asks })).toMatchObject([{ flags: Flags.NewlyStored }]);
+    expect(await b.call(inbox.stores(known))).toEqual([]);
+  });
+});
+
 describe('The outbox', () => {
   it('the outbox does not deduplicate messages by their content', async ({ db, a }) => {
     const [one, two] = stream(2, { event_data: { same: true } });

@@ -28,6 +28,17 @@ const waiting = async (db: TestDatabase) => {
 };
 const takeover = { p_takeover_seconds: 0 };
 
+describe('A name that no index takes', () => {
+  it('a name of more than 1000 bytes is refused where its message is stored', async ({ db }) => {
+    const long = 'ü'.repeat(501);
+    await expect(inbox.insertPlain(db.pool, forHandler(long))).rejects.toThrow('wh_inbox_names');
+    await expect(
+      outbox.insertPlain(db.pool, { ...message(), destination: long } as NewMessage),
+    ).rejects.toThrow('wh_outbox_names');
+    await inbox.insertPlain(db.pool, forHandler('ü'.repeat(500)));
+  });
+});
+
 describe('A call with a list of handlers', () => {
   it('a call with a list of handlers gets the inbox messages for them, and all of the outbox', async ({
     db,

@@ -7,7 +7,7 @@ import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { Flags, ids, message, type NewMessage, Status, stream, type WorkRow } from '../support/work.js';
 import { emptySchemas, migrateSchemas, Service } from './support/services.js';
 
-const schemas = ['public', 'billing'];
+const schemas = ['whizbang', 'billing'];
 let db: TestDatabase;
 let shop: Service;
 let billing: Service;
@@ -351,11 +351,11 @@ it('a schema that only the caller may deliver to counts as listening', async () 
       revoke all on function tickets.wh_receive from public;
       grant usage on schema tickets to app; grant execute on function tickets.wh_receive to app;
       create role owner_of_public nosuperuser;
-      grant all on schema public to owner_of_public; grant all on all tables in schema public to owner_of_public;
-      grant all on all sequences in schema public to owner_of_public; grant usage on schema public to app`);
+      grant all on schema whizbang to owner_of_public; grant all on all tables in schema whizbang to owner_of_public;
+      grant all on all sequences in schema whizbang to owner_of_public; grant usage on schema whizbang to app`);
   try {
     const { rows } = await db.pool.query(
-      `select p.oid::regprocedure::text as name from pg_proc p where pronamespace = 'public'::regnamespace and proname ~ '^(wh_|process_)'`,
+      `select p.oid::regprocedure::text as name from pg_proc p where pronamespace = 'whizbang'::regnamespace and proname ~ '^(wh_|process_)'`,
     );
     for (const { name } of rows) await db.pool.query(`alter function ${name} owner to owner_of_public`);
     await db.pool.query('grant execute on function process_work_batch, wh_send to app');

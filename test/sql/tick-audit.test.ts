@@ -28,11 +28,13 @@ async function withTick(
   work: () => Promise<void>,
 ): Promise<void> {
   expect(text).toContain(from);
-  await db.pool.query(text.replaceAll(from, to));
+  const install = (sql: string) =>
+    db.pool.query(`begin; set local search_path = whizbang, pg_temp; ${sql}; commit`);
+  await install(text.replaceAll(from, to));
   try {
     await work();
   } finally {
-    await db.pool.query(text);
+    await install(text);
   }
 }
 

@@ -5,7 +5,7 @@ import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { ids, message, stream } from '../support/work.js';
 import { emptySchemas, migrateSchemas, Service } from './support/services.js';
 
-const schemas = ['public', 'billing', 'mail'];
+const schemas = ['whizbang', 'billing', 'mail'];
 const settled = { outcome: 'settled', error: null };
 const heldBack = { outcome: 'held-back', error: null };
 let db: TestDatabase;

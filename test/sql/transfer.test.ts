@@ -5,7 +5,7 @@ import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { ids, message, stream, streams } from '../support/work.js';
 import { emptySchemas, migrateSchemas, Service } from './support/services.js';
 
-const schemas = ['public', 'billing', 'mail'];
+const schemas = ['whizbang', 'billing', 'mail'];
 let db: TestDatabase;
 let shop: Service;
 let billing: Service;
@@ -107,7 +107,7 @@ describe('A transfer', () => {
   it('a transfer settles and delivers only messages that the instance holds', async () => {
     await billing.subscribe('orders');
     const held = await shop.holds('orders', message());
-    const other = await new Service('public', db.pool).holds('orders', message());
+    const other = await new Service('whizbang', db.pool).holds('orders', message());
     const gone = [message()];
     const all = [...held, ...other, ...gone];
     expect(await shop.transfer(...all)).toEqual({ settled: ids(held), lost: ids([...other, ...gone]) });
@@ -220,8 +220,8 @@ it('a role reaches only the schemas whose wh_receive it was granted', async () =
   const role = `${db.name}_shop`;
   await db.pool.query(`
       create role ${role};
-      grant usage on schema public, billing to ${role};
-      grant execute on function public.process_work_batch, public.wh_transfer, public.wh_outgoing, public.wh_receivers to ${role};
+      grant usage on schema whizbang, billing to ${role};
+      grant execute on function whizbang.process_work_batch, whizbang.wh_transfer, whizbang.wh_outgoing, whizbang.wh_receivers to ${role};
       grant execute on function billing.wh_receive to ${role}`);
   try {
     for (const receiver of [shop, billing, mail]) await receiver.subscribe('orders');

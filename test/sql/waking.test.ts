@@ -78,13 +78,15 @@ describe.each(lanes)('Plain inserts into the %s', (lane) => {
 
   it('a role that may do nothing but insert wakes a sleeper', async ({ db }) => {
     const role = `${db.name}_writer`;
-    await db.pool.query(`create role ${role}; grant insert on ${lane.table} to ${role}`);
+    await db.pool.query(
+      `create role ${role}; grant usage on schema whizbang to ${role}; grant insert on ${lane.table} to ${role}`,
+    );
     try {
       const sleeper = await asleep(db);
       const { client } = await openSession(db);
       await client.query(`set role ${role}; set search_path = ''`);
       await client.query(
-        `insert into public.${lane.table} (message_id, ${lane.target}, event_type, event_data) values ($1, 'o', 't', '{}')`,
+        `insert into whizbang.${lane.table} (message_id, ${lane.target}, event_type, event_data) values ($1, 'o', 't', '{}')`,
         [randomUUID()],
       );
       expect(await sleeper.heard()).toBe(1);

@@ -34,8 +34,8 @@ export async function openWorkbench(): Promise<Workbench> {
         return coordinator.processWorkBatch(request);
       },
     },
-    takeSchemaAway: () => first('alter schema public rename to away'),
-    bringSchemaBack: () => first('alter schema away rename to public'),
+    takeSchemaAway: () => first('alter schema whizbang rename to away'),
+    bringSchemaBack: () => first('alter schema away rename to whizbang'),
     stored: async () =>
       (
         await db.pool.query("select (event_data->>'n')::int as n from wh_outbox order by sequence_order")

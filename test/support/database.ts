@@ -3,6 +3,7 @@
 import pg from 'pg';
 import { inject } from 'vitest';
 import { databaseUrl } from './database-url.js';
+import { searchPath } from './search-path.js';
 
 export interface TestDatabase extends AsyncDisposable {
   readonly name: string;
@@ -26,6 +27,7 @@ export async function createTestDatabase(options: TestDatabaseOptions = {}): Pro
   const template = options.template === 'empty' ? 'template0' : migrated;
   const name = `${migrated}_${process.pid}_${++created}`;
   await admin.query(`create database ${name} template ${template} strategy file_copy`);
+  await admin.query(`alter database ${name} set search_path = ${searchPath}`);
   return openTestDatabase(name, databaseUrl(inject('serverUrl'), name), async () => {
     await admin.query(`drop database if exists ${name} with (force)`);
   });
@@ -41,6 +43,7 @@ export function openTestDatabase(
   const clients: pg.Client[] = [];
   // Dropping with force ends connections that are still open. That is no error of the test.
   pool.on('error', () => undefined);
+  pool.on('connect', (client) => client.on('error', () => undefined));
 
   const drop = async (): Promise<void> => {
     await Promise.all(clients.map((client) => client.end().catch(() => undefined)));

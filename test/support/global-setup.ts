@@ -1,5 +1,7 @@
 // Runs once before all test files: a PostgreSQL (DATABASE_URL if it is set, else the embedded one) and in it the
 // template database, migrated, from which every test clones its own. Hands both to the test files; cleans up after them.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import type { TestProject } from 'vitest/node';
 import { startEmbeddedPostgres } from '../../src/embedded/index.js';
@@ -13,6 +15,8 @@ declare module 'vitest' {
     serverUrl: string;
     /** Name of the migrated database to clone. Its names begin like it. */
     templateDatabase: string;
+    /** Where the programs of the tests are made, see bundled.ts. */
+    programsFolder: string;
   }
 }
 
@@ -36,10 +40,14 @@ export default async function setup(project: TestProject): Promise<() => Promise
   await migrate({ connectionString: databaseUrl(serverUrl, template) });
   project.provide('serverUrl', serverUrl);
   project.provide('templateDatabase', template);
+  // Among the packages, so that the programs find them.
+  const programs = await mkdtemp(fileURLToPath(new URL('../../node_modules/.programs-', import.meta.url)));
+  project.provide('programsFolder', programs);
 
   return async () => {
     await admin.query(`drop database if exists ${template} with (force)`);
     await admin.end();
     await embedded?.stop();
+    await rm(programs, { recursive: true });
   };
 }

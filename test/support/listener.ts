@@ -15,7 +15,7 @@ export interface Listener {
   heard(): Promise<number>;
 }
 
-export async function listen(db: TestDatabase, schema = 'public'): Promise<Listener> {
+export async function listen(db: TestDatabase, schema = 'whizbang'): Promise<Listener> {
   const { client, pid } = await openSession(db);
   onTestFinished(() => client.end());
   const ask = async (name: string, argument = '') => {

@@ -11,6 +11,7 @@ import pg from 'pg';
 import { expect } from 'vitest';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/embedded/index.js';
 import { memoryFolder } from './memory-folder.js';
+import { searchPath } from './search-path.js';
 
 const source = fileURLToPath(new URL('stepping-clock.c', import.meta.url));
 const compiler = '/usr/bin/cc';
@@ -69,7 +70,7 @@ export async function startSteppingServer(): Promise<SteppingServer> {
 async function startWith(environment: Readonly<Record<string, string>>): Promise<EmbeddedPostgres> {
   Object.assign(process.env, environment);
   try {
-    return await startEmbeddedPostgres({ tempDir: memoryFolder() });
+    return await startEmbeddedPostgres({ tempDir: memoryFolder(), settings: { search_path: searchPath } });
   } finally {
     for (const name of Object.keys(environment)) delete process.env[name];
   }

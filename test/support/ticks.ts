@@ -8,12 +8,12 @@ type Queryable = Pick<pg.Pool | pg.Client, 'query'>;
 
 /** Ticks, and returns the newest tick as a number. */
 export async function makeTick(connection: Queryable): Promise<number | null> {
-  return tick(connection, 'public');
+  return tick(connection, 'whizbang');
 }
 
 /** Audits, and returns the numbers that were found late. */
 export async function audit(connection: Queryable): Promise<number[]> {
-  return (await auditTicks(connection, 'public')).map(Number);
+  return (await auditTicks(connection, 'whizbang')).map(Number);
 }
 
 /**
@@ -121,7 +121,7 @@ export class Reader {
 
   /** One read. Returns whether there was anything behind the position. */
   async read(): Promise<boolean> {
-    const rows = await readEvents(this.connection, 'public', this.position, this.types, this.limit);
+    const rows = await readEvents(this.connection, 'whizbang', this.position, this.types, this.limit);
     this.reads += 1;
     const last = rows.at(-1);
     if (last === undefined) return false;

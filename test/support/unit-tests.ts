@@ -1,11 +1,11 @@
-// Which tests need no PostgreSQL: `npm run test:unit` runs them in seconds. In: the test files. Out: those from which no
-// import leads to a database. Called by vitest.config.ts. Nobody has to register a test: what it imports decides.
+// Which tests need no server: `npm run test:unit` runs them in seconds. In: the test files. Out: those from which no
+// import leads to a database or a broker. Called by vitest.config.ts. Nobody has to register a test: what it imports decides.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { importsOf } from '../architecture/import-graph.js';
 
 /** These start a server in a process of their own, which no import shows. */
-const inOtherProcesses = ['test/testing/guide.test.ts'];
+const inOtherProcesses = ['test/testing/guide.test.ts', 'test/testing/jest.test.ts'];
 
 /** Paths from the root of the repository, which is `folder`. */
 export function unitTests(folder: string): string[] {
@@ -26,13 +26,19 @@ function databaseSeeker(folder: string): (file: string) => boolean {
     const path = join(folder, file);
     if (!existsSync(path)) return false;
     const text = readFileSync(path, 'utf8');
-    const needs =
-      file === 'src/embedded/index.ts' || usesServer(file, text) || importsOf(file, text).some(seek);
+    const needs = isServer(file) || usesServer(file, text) || importsOf(file, text).some(seek);
     known.set(file, needs);
     return needs;
   };
   return seek;
 }
+
+/** The embedded PostgreSQL, brokers and their stand-ins: tests over one take their time, too. */
+const isServer = (file: string) =>
+  file === 'src/embedded/index.ts' ||
+  file === 'test/support/brokers/broker.ts' ||
+  file.startsWith('test/support/brokers/service-bus/') ||
+  file.startsWith('test/transports/sqs/');
 
 /** Asks for what global-setup.ts provides. */
 function usesServer(file: string, text: string): boolean {

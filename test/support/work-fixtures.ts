@@ -47,6 +47,8 @@ export const dataTables = [
   'wh_outbox',
   'wh_inbox',
   'wh_message_deduplication',
+  'wh_limits',
+  'wh_unique_keys',
   'wh_active_streams',
   'wh_event_store',
   'wh_event_streams',
@@ -57,6 +59,10 @@ export const dataTables = [
   'wh_perspective_checkpoints',
   'wh_dead_letters',
   'wh_subscriptions',
+  'wh_operations',
+  'wh_pauses',
+  'wh_order_violations',
+  'wh_history',
 ];
 
 /** An instance whose id ends in this hexadecimal digit; ids sort by it. */

@@ -39,6 +39,7 @@ export interface NewMessage {
   scheduled_for?: string;
   expected_version?: number;
   only_with?: string;
+  priority?: number;
 }
 
 interface Failure {

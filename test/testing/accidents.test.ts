@@ -61,7 +61,7 @@ describe('crashDuring', () => {
     expect(kit.sent(OrderPaid)).toMatchObject([{ causationId: id }]);
     // A crash is no failure of the message. The runtime counts it apart, and forgets it when the message is done.
     expect(kit.failures).toEqual([]);
-    const { rows } = await kit.pool.query('select 1 from wh_receptor_processing');
+    const { rows } = await kit.pool.query('select 1 from whizbang.wh_receptor_processing');
     expect(rows).toEqual([]);
   });
 
@@ -196,7 +196,7 @@ describe('stallDuring', () => {
     await kit.publish(placed('b'));
     await kit.quiet();
     await eventually(async () => {
-      const { rows } = await kit.pool.query('select 1 from wh_service_instances where takes_inbox');
+      const { rows } = await kit.pool.query('select 1 from whizbang.wh_service_instances where takes_inbox');
       expect(rows).toHaveLength(1);
     });
     expect(await effectsIn(kit.pool)).toEqual(['a', 'b']);

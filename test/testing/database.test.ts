@@ -1,9 +1,9 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { describe, expect, inject, it } from 'vitest';
 import { startTestKit } from '../../src/testing/index.js';
+import { bundled } from '../support/bundled.js';
 import { eventually } from '../support/eventually.js';
 import { countingReceptor, effectsIn, OrderPlaced, prepareEffects, startShop } from './shop.js';
 
@@ -72,8 +72,8 @@ describe('The database of a kit', () => {
   });
 
   it('the database of a kit whose process was killed is dropped by a later test process', async () => {
-    const program = fileURLToPath(new URL('killed-program.ts', import.meta.url));
-    const child = fork(program, [connectionString], { execArgv: ['--import', import.meta.resolve('tsx')] });
+    const program = bundled(new URL('killed-program.ts', import.meta.url));
+    const child = fork(program, [connectionString], { execArgv: [] });
     const [url] = (await once(child, 'message')) as [string];
     const prefix = databaseOf(url).replace(/\d+$/, '');
     expect(await kitDatabases(prefix)).toContain(databaseOf(url));

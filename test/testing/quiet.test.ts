@@ -4,7 +4,7 @@ import { eventually } from '../support/eventually.js';
 import { countingReceptor, OrderPaid, OrderPlaced, ShipOrder, startShop } from './shop.js';
 
 async function heldIn(kit: Awaited<ReturnType<typeof startShop>>, table: string): Promise<number> {
-  const { rows } = await kit.pool.query(`select 1 from ${table} where instance_id is not null`);
+  const { rows } = await kit.pool.query(`select 1 from whizbang.${table} where instance_id is not null`);
   return rows.length;
 }
 
@@ -67,7 +67,7 @@ describe('quiet', () => {
       `inbox OrderPlaced ${id}: .*failed \\d+ times, the last time with: Error: no card`,
     );
     await eventually(async () => {
-      const { rows } = await kit.pool.query('select 1 from wh_inbox where attempts > 0');
+      const { rows } = await kit.pool.query('select 1 from whizbang.wh_inbox where attempts > 0');
       expect(rows).toHaveLength(1);
     });
     await expect(kit.quiet({ seconds: 0.1 })).rejects.toThrow(complaint);

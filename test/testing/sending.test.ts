@@ -1,6 +1,7 @@
 import { AssertionError } from 'node:assert';
 import { describe, expect, expectTypeOf, it } from 'vitest';
 import { receptor } from '../../src/index.js';
+import type { TestKit } from '../../src/testing/index.js';
 import { countingReceptor, effectsIn, OrderPaid, OrderPlaced, ShipOrder, startShop } from './shop.js';
 
 describe('A kit', () => {
@@ -15,6 +16,12 @@ describe('A kit', () => {
     expect(kit.sent(OrderPaid)).toMatchObject([
       { payload: { orderId: 'a' }, address: 'OrderPaid', kind: 'event', causationId: messageId },
     ]);
+  });
+
+  it('a kit of any transaction fits where none is named', () => {
+    const named = (kit: TestKit) => kit;
+    const unused = (kit: TestKit<{ insert(): Promise<void> }>) => named(kit).quiet();
+    expectTypeOf(unused).toBeFunction();
   });
 
   it('a kit shares nothing with another kit', async () => {

@@ -8,7 +8,7 @@ import { Customer, email, signedUp } from '../keeping/customers.js';
 import type { World } from './world.js';
 
 const noPool = { connect: () => Promise.reject(new Error('There is no pool in these tests.')) };
-const access = new StoreAccess({ pool: noPool, schema: 'public' });
+const access = new StoreAccess({ pool: noPool, schema: 'whizbang' });
 const keys = new SubjectKeys(access);
 const sender = { service: 'orders', instanceId: newMessageId(), sealer: keys };
 const store = new EventStore({ access, keys, sender, logger: silentLogger });

@@ -41,7 +41,12 @@ class Till {
   }
 
   register(): Promise<void> {
-    const options = { pool: this.#pool, schema: 'public', instanceId: newMessageId(), logger: silentLogger };
+    const options = {
+      pool: this.#pool,
+      schema: 'whizbang',
+      instanceId: newMessageId(),
+      logger: silentLogger,
+    };
     return registerAll({ registry: this.#registry, ...options });
   }
 
@@ -55,7 +60,7 @@ class Till {
       streamId: orderId as never,
       isEvent: true,
     }));
-    await appendEvents(this.#world.db, 'public', events);
+    await appendEvents(this.#world.db, 'whizbang', events);
   }
 
   /** Does all that there is to do, as an instance that has just started. */
@@ -73,7 +78,7 @@ class Till {
       });
     const runner = new BatchRunner<object>({
       pool: this.#pool,
-      schema: 'public',
+      schema: 'whizbang',
       leaseSeconds: 60,
       answerMs: 60_000,
       origin: { service: 'orders', instanceId },

@@ -4,7 +4,8 @@ import { execFile } from 'node:child_process';
 import { rm, writeFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { codeBlocks, doorUrls, pageText, sections } from '../docs/page.js';
+import { codeBlocks, pageText, sections } from '../docs/page.js';
+import { bundledDoorUrls } from '../support/bundled-doors.js';
 import { createTestDatabase } from '../support/database.js';
 import { generatedFolder, generatePrismaClient } from './prisma-client.js';
 
@@ -20,7 +21,7 @@ const [start, ...libraries] = withCode;
 
 /** A service would go on; here it ends with its last line. */
 async function run(program: string, name: string, connectionString: string): Promise<void> {
-  const here = program.replaceAll(" from 'whizbang'", ` from '${doorUrls.whizbang}'`);
+  const here = program.replaceAll(" from 'whizbang'", ` from '${bundledDoorUrls().whizbang}'`);
   const file = `${folder}/${name.replaceAll(/\W/g, '-')}.mts`;
   await writeFile(file, `${here}\nprocess.exit();\n`);
   const env = { ...process.env, DATABASE_URL: connectionString };

@@ -1,5 +1,6 @@
 import { PGlite } from '@electric-sql/pglite';
 import { migrate } from '../../src/migrate/index.js';
+import { searchPath } from '../support/search-path.js';
 import { describeTransactions } from './conformance.js';
 
 let pglite: PGlite;
@@ -9,6 +10,7 @@ describeTransactions({
   nested: false,
   async openDatabase() {
     pglite = await PGlite.create();
+    await pglite.exec(`set search_path = ${searchPath}`);
     const client = {
       // Only `exec` takes several statements at once, which migrations are.
       query: async (text: string, values?: unknown[]) =>

@@ -1,41 +1,20 @@
-import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { silentLogger } from '../../src/logger.js';
-import { type Delivery, type InProcessTransport, inProcessTransport } from '../../src/transports/index.js';
+import { type Delivery, inProcessTransport } from '../../src/transports/index.js';
 import { eventually } from '../support/eventually.js';
 import { describeTransport } from './conformance.js';
-import type { TransportSubject } from './subject.js';
+import { withFreshNames } from './fresh-names.js';
+import { inProcessLacks, inProcessSubject } from './in-process-subject.js';
 import { message, messageOf, never, stream, World } from './world.js';
 
-/** It looks at none of this but the service's name. */
-const host = (serviceName: string) => ({
-  instance: { instanceId: randomUUID(), serviceName, hostName: 'host-1', processId: 1 },
-  pool: { connect: () => Promise.reject(new Error('It needs no database.')) },
-  schema: 'public',
-  logger: silentLogger,
-});
-
-function subjectOf(transport: InProcessTransport): TransportSubject {
-  return {
-    join: async (service) => ({ connection: await transport.connect(host(service)) }),
-    goAway: async () => transport.goAway(),
-    comeBack: async () => transport.comeBack(),
-    loseAnswerTo: async (send) => {
-      transport.goAway({ afterMessages: 2 });
-      await expect(send()).rejects.toMatchObject({ code: 'TRANSPORT_UNAVAILABLE' });
-      transport.comeBack();
-    },
-    refused: (each) => ({ ...each, payload: 1n }),
-    sendUnreadable: async (address, bytes) => transport.deliverUnreadable(address, bytes),
-    [Symbol.asyncDispose]: async () => {},
-  };
-}
-
-describeTransport('in-process', async () => subjectOf(inProcessTransport()));
+describeTransport(
+  'in-process',
+  async () => withFreshNames(inProcessSubject(inProcessTransport())),
+  inProcessLacks,
+);
 
 describe('The in-process transport', () => {
   it('the in-process transport never delivers inside send', async () => {
-    await using world = new World(subjectOf(inProcessTransport()));
+    await using world = new World(inProcessSubject(inProcessTransport()));
     const orders = await world.listen('orders', { stores: false });
 
     await orders.sendAll(message('orders'));
@@ -45,7 +24,7 @@ describe('The in-process transport', () => {
   });
 
   it('the in-process transport shares no object between sender and receivers', async () => {
-    await using world = new World(subjectOf(inProcessTransport()));
+    await using world = new World(inProcessSubject(inProcessTransport()));
     const payload = { lines: [{ count: 1 }] };
     const shop = await world.join('shop');
     const receivers = [
@@ -66,7 +45,7 @@ describe('The in-process transport', () => {
 
   it('the in-process transport counts what waits and what is unacknowledged', async () => {
     const transport = inProcessTransport();
-    await using world = new World(subjectOf(transport));
+    await using world = new World(inProcessSubject(transport));
     const orders = await world.listen('orders', { prefetch: 2, stores: false });
     await world.listen('billing', { listensTo: ['orders'] });
 
@@ -80,7 +59,7 @@ describe('The in-process transport', () => {
   });
 
   it('the in-process transport delivers a deep stream beside many others', async () => {
-    await using world = new World(subjectOf(inProcessTransport()));
+    await using world = new World(inProcessSubject(inProcessTransport()));
     const shop = await world.join('shop');
     await world.listen('orders', { prefetch: 50 });
     await world.listen('orders', { prefetch: 50 });

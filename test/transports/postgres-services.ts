@@ -6,25 +6,36 @@ import { expect } from 'vitest';
 import { WorkCoordinator } from '../../src/coordinator/index.js';
 import { silentLogger } from '../../src/logger.js';
 import { migrate } from '../../src/migrate/index.js';
-import { postgresTransport, type TransportMessage } from '../../src/transports/index.js';
+import {
+  postgresTransport,
+  type Transport,
+  type TransportHost,
+  type TransportMessage,
+} from '../../src/transports/index.js';
 import { startTcpProxy } from '../coordinator/tcp-proxy.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { eventually } from '../support/eventually.js';
 import { dataTables } from '../support/work-fixtures.js';
 import type { StoredMessage, SubjectInstance, TransportSubject } from './subject.js';
+import { storedPart } from './world.js';
 
 const services = ['shop', 'orders', 'billing'];
 
 export async function createServices(): Promise<TestDatabase> {
   const db = await createTestDatabase({ template: 'empty' });
   for (const schema of services) await migrate({ pool: db.pool, schema });
+  await refuseSome(db);
+  return db;
+}
+
+/** The inbox of `orders` refuses messages of the type `Refused`. */
+export async function refuseSome(db: TestDatabase): Promise<void> {
   await db.pool.query(`
     create function public.refuse() returns trigger language plpgsql as $$ begin
       raise exception 'This message is refused.';
     end $$;
     create trigger refuse before insert on orders.wh_inbox
     for each row when (new.event_type = 'Refused') execute function public.refuse()`);
-  return db;
 }
 
 interface PostgresSubject extends TransportSubject {
@@ -44,6 +55,7 @@ export async function postgresSubject(db: TestDatabase): Promise<PostgresSubject
   const subject: PostgresSubject = {
     db,
     name: 'postgres',
+    traits: postgresTransport().traits,
     join: (service) => subject.joinWith(service),
     joinWith: (service, options) => joinAs(db, service, { pool: network, ...options }),
     goAway: async () => {
@@ -57,7 +69,7 @@ export async function postgresSubject(db: TestDatabase): Promise<PostgresSubject
       const lost = () => expect(send()).rejects.toMatchObject({ code: 'TRANSPORT_UNAVAILABLE' });
       await subject.whileTransferWaits(lost, async () => proxy.cut());
     },
-    whileTransferWaits: (send, work) => whileTransferWaits(db, send, work),
+    whileTransferWaits: (send, work) => whileTransferWaits(db, 'orders.wh_inbox', send, work),
     refused: (message) => ({ ...message, type: 'Refused' }),
     stored: (service) => storedIn(db, service),
     [Symbol.asyncDispose]: async () => {
@@ -68,16 +80,24 @@ export async function postgresSubject(db: TestDatabase): Promise<PostgresSubject
   return subject;
 }
 
-async function joinAs(
+export async function joinAs(
   db: TestDatabase,
   service: string,
-  { pool, instanceId = randomUUID() }: { pool: pg.Pool; instanceId?: string },
+  options: { pool: pg.Pool; instanceId?: string; transport?: Transport; host?: Partial<TransportHost> },
 ): Promise<SubjectInstance> {
+  const { pool, instanceId = randomUUID(), transport = postgresTransport() } = options;
   const instance = { instanceId, serviceName: service };
   const coordinator = new WorkCoordinator({ pool: db.pool, schema: service, instance });
-  const host = { instance: coordinator.instance, pool, schema: service, logger: silentLogger };
+  const host = {
+    instance: coordinator.instance,
+    pool,
+    schema: service,
+    logger: silentLogger,
+    onState: () => {},
+    ...options.host,
+  };
   return {
-    connection: await postgresTransport().connect(host),
+    connection: await transport.connect(host),
     hold: async (messages) => {
       const newOutboxMessages = messages.map(toOutbox);
       await coordinator.processWorkBatch({ newOutboxMessages, maxInboxItems: 0, maxPerspectiveItems: 0 });
@@ -85,14 +105,12 @@ async function joinAs(
   };
 }
 
-const toOutbox = ({ address, type, payload, ...message }: TransportMessage) => ({
-  ...message,
-  destination: address,
-  eventType: type,
-  eventData: payload,
-});
+function toOutbox(message: TransportMessage) {
+  const { type, payload, ...stored } = storedPart(message);
+  return { ...stored, destination: message.address, eventType: type, eventData: payload };
+}
 
-async function storedIn(db: TestDatabase, service: string): Promise<readonly StoredMessage[]> {
+export async function storedIn(db: TestDatabase, service: string): Promise<readonly StoredMessage[]> {
   const { rows } = await db.pool.query(
     `select message_id, stream_id, event_type, event_data, metadata, scope, handler_name
      from ${service}.wh_inbox order by sequence_order`,
@@ -104,8 +122,10 @@ async function storedIn(db: TestDatabase, service: string): Promise<readonly Sto
   });
 }
 
-async function whileTransferWaits(
+/** Runs the work while nobody can write into this table, from when the transfer waits for that. */
+export async function whileTransferWaits(
   db: TestDatabase,
+  table: string,
   send: () => Promise<unknown>,
   work: () => Promise<unknown>,
 ): Promise<void> {
@@ -118,7 +138,7 @@ async function whileTransferWaits(
     return rowCount;
   };
   const locker = await db.connect();
-  await locker.query('begin; lock table orders.wh_inbox in exclusive mode');
+  await locker.query(`begin; lock table ${table} in exclusive mode`);
   const sending = send();
   await eventually(async () => expect(await transfers(`wait_event_type = 'Lock'`)).toBe(1));
   await work();
@@ -127,8 +147,9 @@ async function whileTransferWaits(
   await eventually(async () => expect(await transfers('true')).toBe(0));
 }
 
-async function empty(db: TestDatabase): Promise<void> {
-  for (const service of services) {
+/** Empties the schemas of these services. */
+export async function empty(db: TestDatabase, ofServices = services): Promise<void> {
+  for (const service of ofServices) {
     const tables = [...new Set([...dataTables, 'wh_subscriptions'])].map((table) => `${service}.${table}`);
     await db.pool.query(tables.map((table) => `delete from ${table}`).join(';'));
   }

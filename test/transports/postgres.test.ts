@@ -17,6 +17,12 @@ describeTransport('postgres', () => postgresSubject(db), {
   deliveries:
     'it delivers nothing: the sender puts the rows into the inbox, and leases take the place of acknowledgements',
   unreadableContent: 'what is not a message cannot be a row of the outbox',
+  crash: 'its sockets are those of the pool: crashes of instances are tried in test/crashes',
+  dropMiddleOf: 'a batch is one statement: all of it is committed, or nothing',
+  sizeLimit: 'a row has no limit that a message reaches',
+  foreignEvents: 'a foreign program inserts a row',
+  states: 'its broker is the database, of which the instance tells by itself',
+  anyName: 'a service is a schema, which is there beforehand',
 });
 
 describe('The PostgreSQL transport', () => {

@@ -30,8 +30,12 @@ const before = (each: typeof mail, failures: number, inMs = 0) => ({
 
 function decide(thrown: unknown) {
   const told: object[] = [];
+  const policies = new RetryPolicies<Queryable>('test', {});
+  for (const each of [mail, print]) policies.add(each);
   const decisions = new FailureDecisions<Queryable>({
-    policies: new RetryPolicies<Queryable>('test', [mail, print], {}),
+    policies,
+    refusalOf: () => undefined,
+    onTooNew: () => told.push({ on: 'too new' }),
     onRetry: (attempt) => told.push({ on: 'retry', ...attempt }),
     onGivenUp: (attempt) => told.push({ on: 'dead letter', ...attempt }),
     onWait: (seconds) => told.push({ on: 'wait', seconds: Math.round(seconds) }),

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { silentLogger } from '../../src/logger.js';
 import type { WorkItem } from '../../src/message.js';
 import type { WorkUnit } from '../../src/strategies/index.js';
 import type { TransportConnection } from '../../src/transports/index.js';
@@ -45,13 +44,17 @@ function bench(batchSize: number) {
     leases,
     capacity: 10,
     batchSize,
+    waitOf: () => {
+      throw new Error('nothing waits here');
+    },
     failureOf: () => {
       throw new Error('nothing fails here');
     },
     report: (unit) => void reports.push(unit),
     onRoom: () => {},
+    onPublished: () => {},
     onReachable: () => {},
-    logger: silentLogger,
+    service: 'shop',
   });
   const hand = (messageId: string, streamId: string) => {
     leases.hold([messageId], clock.ms);

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { silentLogger } from '../../src/logger.js';
 import type { WorkItem } from '../../src/message.js';
 import type { TransportConnection } from '../../src/transports/index.js';
 import { LeaseClock, PublisherWorker } from '../../src/work/index.js';
@@ -54,13 +53,17 @@ describe('The publisher worker', () => {
         leases,
         capacity: 10,
         batchSize: 5,
+        waitOf: () => {
+          throw new Error('nothing waits here');
+        },
         failureOf: () => {
           throw new Error('nothing fails here');
         },
         report: () => {},
         onRoom: () => {},
+        onPublished: () => {},
         onReachable: () => {},
-        logger: silentLogger,
+        service: 'shop',
       });
       hand('first');
       await new Promise((resolve) => setImmediate(resolve));

@@ -3,6 +3,7 @@ import { silentLogger } from '../../src/logger.js';
 import { Listener } from '../../src/work/index.js';
 import { Rest, type RestOptions } from '../../src/work/loop/rest.js';
 import { Signal } from '../../src/work/loop/signal.js';
+import { askWithin } from '../support/ask-within.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { eventually } from '../support/eventually.js';
 
@@ -60,9 +61,11 @@ describe('A loop that watches', () => {
   async function watching(db: TestDatabase) {
     const listener = new Listener({
       connect: () => db.connect(),
-      schema: 'public',
+      schema: 'whizbang',
       onWake: () => {},
       onHint: () => {},
+      onAnswer: () => {},
+      onTimer: () => {},
       logger: silentLogger,
     });
     await listener.open();
@@ -87,8 +90,7 @@ describe('A loop that watches', () => {
     expect(await wakeInVain()).toBe('asleep');
     expect(await wakeInVain()).toBe('awake');
     await eventually(async () => {
-      const { rows } = await db.pool.query('select wh_watch_session() as pid');
-      expect(rows).toEqual([{ pid: null }]);
+      expect(await askWithin(db, 'select wh_watch_session() as pid')).toEqual({ pid: null });
     });
     expect(await rest.untilWoken()).toBe(true);
     expect(listener.sleep).toBe('asleep');

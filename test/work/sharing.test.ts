@@ -37,6 +37,16 @@ describe('Receptors that share a transaction', () => {
     expect(sharing.allows(item, [quick])).toBe(true);
   });
 
+  it('a receptor shares a transaction while it takes no longer than two commits', () => {
+    const sharing = new Sharing<Queryable>();
+    for (let i = 0; i < 100; i++) sharing.took(quick, 24);
+    expect(sharing.allows(item, [quick])).toBe(false);
+    for (let i = 0; i < 100; i++) sharing.committed(15);
+    expect(sharing.allows(item, [quick])).toBe(true);
+    for (let i = 0; i < 100; i++) sharing.committed(3);
+    expect(sharing.allows(item, [quick])).toBe(false);
+  });
+
   it('a failed shared transaction is followed by a pause of twenty times its length, at most a minute', () => {
     const now = vi.spyOn(performance, 'now').mockReturnValue(1_000);
     try {

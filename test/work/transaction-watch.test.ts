@@ -29,6 +29,7 @@ function saying(...script: readonly (Said | undefined)[]) {
   const looked = (count: number) =>
     new Promise<void>((resolve) => {
       onLook = () => looks >= count && resolve();
+      onLook();
     });
   return { pool, looked };
 }
@@ -75,17 +76,27 @@ describe.concurrent('The watch over a transaction', () => {
 
   it('the watch does not judge a transaction by what was asked in the one before it', async () => {
     const { pool, looked } = saying(idle);
+    let ask = () => {};
+    const asked = new Promise<void>((resolve) => (ask = resolve));
+    const first = {
+      query: (text: string) => {
+        if (!text.includes('pg_backend_pid')) ask();
+        return silentTx.query(text);
+      },
+    };
     const answering = { query: async () => ({ rows: [{ pid: '7' }] }) };
     type Tx = { query(text: string): Promise<{ rows: unknown[] }> };
     const transaction = async <T>(work: (tx: Tx) => Promise<T>) => {
-      await work(silentTx).catch(() => {}); // as after a serialization failure
+      await work(first).catch(() => {});
       return work(answering);
     };
     const { run } = new TransactionWatch<Tx>({ transaction, pools: [pool], leaseSeconds: 0.2 });
-    let runs = 0;
-    const result = run(async () => {
-      await looked(runs === 0 ? 1 : 6);
-      if (runs++ === 0) throw new Error('could not serialize access');
+    const result = run(async (tx) => {
+      if (tx === first) {
+        await asked;
+        throw Object.assign(new Error('could not serialize access'), { code: '40001', severity: 'ERROR' });
+      }
+      await looked(6);
       return 'went on';
     });
     expect(await result).toBe('went on');

@@ -3,7 +3,7 @@
 -- Locks: none
 -- Reads by: as wh_unappended_streams_{lane}.
 -- Raises: none
--- Called by: wh_try_store
+-- Called by: wh_try_store, wh_would_admit
 create or replace function wh_admissible_{lane}(c wh_call, p_arrivals wh_arrival[], p_streams wh_open_stream[])
 returns wh_arrival[]
 language plpgsql stable

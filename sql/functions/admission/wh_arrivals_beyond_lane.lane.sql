@@ -1,11 +1,11 @@
 -- Picks what to admit when there are more unadmitted messages than a call reads (a crowd). Most of them lie in streams
 -- that are held or blocked, and must not hide the others.
 -- It picks what can start now: messages of streams without a row that the caller has a handler for, messages below the
--- head of their stream, and events that a due stream waits for. If the lowest message needs admission, the floors
--- cannot pass it; then it also picks that one and those next to it that need admission, so that the crowd gets smaller.
--- It looks for a second at most, and for 20 ms if the streams that are due would fill the room. How far it came is
--- noted for other calls (wh_admit_{lane}). They start a little before that, because most late commits are not very
--- late.
+-- head of their stream, and events that a due stream waits for. New streams with a priority below 0 are left to
+-- wh_with_ranked_{lane}: they must not hide the others either. If the lowest message needs admission, the floors cannot
+-- pass it; then it also picks that one and those next to it that need admission, so that the crowd gets smaller. It
+-- looks for a second at most, and for 20 ms if the streams that are due would fill the room. How far it came is noted
+-- for other calls (wh_admit_{lane}). They start a little before that, because most late commits are not very late.
 -- If it has found nothing to do and has not come to the end, it picks all of the lowest messages, so that there is less
 -- to look through: a long transaction may hold the floors back.
 -- Locks: none
@@ -39,15 +39,15 @@ declare
 begin
   while v_wanted > cardinality(v_starting) and clock_timestamp() < v_until loop
     select count(*), max(u.sequence_order),
-      array_agg((u.message_id, u.stream_key, wh_partition(u.stream_key, c.partition_count), u.sequence_order, u.appends)::wh_arrival order by u.sequence_order) filter (where
-        (u.s).stream_id is null and u.is_handled and (p_for_all or u.appends or wh_partition(u.stream_key, c.partition_count) % c.{lane}_instances = c.{lane}_rank)
+      array_agg((u.message_id, u.stream_key, wh_partition(u.stream_key, c.partition_count), u.sequence_order, u.appends, u.priority)::wh_arrival order by u.sequence_order) filter (where
+        (u.s).stream_id is null and (u.priority < 0) is not true and u.is_handled and (p_for_all or u.appends or wh_partition(u.stream_key, c.partition_count) % c.{lane}_instances = c.{lane}_rank)
         or u.sequence_order < (u.s).head
         or u.appends and (u.s).stream_id is not null and (u.s).instance_id is null and (not (u.s).is_blocked or u.sequence_order = (u.s).head)),
       min(u.sequence_order) filter (where (u.s).stream_id is null
         and not (u.is_handled and (p_for_all or u.appends or wh_partition(u.stream_key, c.partition_count) % c.{lane}_instances = c.{lane}_rank)))
     into v_seen, v_last, v_found, v_chunk_others
     from (
-      select m.message_id, m.stream_key, m.sequence_order, {is_unappended} as appends,
+      select m.message_id, m.stream_key, m.sequence_order, {is_unappended} as appends, {priority} as priority,
              '{lane}' = 'outbox' or m.{target} <> all(c.inbox_handlers) is not true as is_handled,
              -- Newest version first; see docs/internals/mechanism.md#plans-that-hold
              (select s from wh_active_streams s
@@ -71,7 +71,7 @@ begin
   if v_is_lost or wh_first_needing_{lane}(c.{lane}_floor, {Everything}, 1) is not null then
     v_lowest := array(
       select (m.message_id, m.stream_key, wh_partition(m.stream_key, c.partition_count), m.sequence_order,
-              {is_unappended})::wh_arrival
+              {is_unappended}, {priority})::wh_arrival
       from wh_{lane} m
       where m.partition_number is null and m.processed_at is null and m.sequence_order >= c.{lane}_floor
       order by m.sequence_order
@@ -85,6 +85,6 @@ begin
       ) a
       order by a.sequence_order);
   end if;
-  return row(v_starting, false, true, v_passed_to)::wh_arrived;
+  return row(v_starting, false, true, v_passed_to, false)::wh_arrived;
 end
 $$;

@@ -18,7 +18,7 @@ begin
     from (
       select 1
       from wh_active_streams s
-      where s.lane = p_lane and s.instance_id is null and s.waits_for is null and not s.is_blocked
+      where s.lane = p_lane and s.instance_id is null and s.waits_for is null and not s.is_blocked and s.priority is null
         and s.available_at >= p_free_from
         and (v_spare > 0
              or s.partition_number % v_instances = v_rank

@@ -4,7 +4,8 @@
 -- Locks: none
 -- Reads by: the first entry of wh_{lane}_unadmitted, from the lane's floor.
 -- Raises: none
--- Called by: wh_claim_{lane}, wh_close_{lane}, wh_settle_{lane}, wh_streams_with_other_work_{lane}
+-- Called by: wh_claim_{lane}, wh_close_{lane}, wh_note_disorder_{lane}, wh_poll_of, wh_settle_{lane},
+--   wh_streams_with_other_work_{lane}, wh_would_look_{lane}
 create or replace function wh_first_unadmitted_{lane}(p_floor bigint)
 returns bigint
 language plpgsql stable

@@ -48,7 +48,7 @@ begin
       free_from = least(v_lane.next_from, (
         select s.available_at from wh_active_streams s
         where s.lane = '{lane}' and s.instance_id is null and s.waits_for is null
-          and not s.is_blocked
+          and not s.is_blocked and s.priority is null
           and s.available_at between case when c.sweeps then '-infinity' else v_lane.free_from end and v_lane.next_from
         order by s.available_at limit 1), (
         select s.available_at from wh_active_streams s

@@ -5,7 +5,7 @@
 -- Locks: none
 -- Reads by: primary key.
 -- Raises: none
--- Called by: wh_arrivals_beyond_{lane}, wh_arrivals_{lane}
+-- Called by: wh_arrivals_beyond_{lane}, wh_arrivals_{lane}, wh_with_ranked_{lane}
 create or replace function wh_needing_admission(p_lane text, p_arrivals wh_arrival[])
 returns wh_arrival[]
 language plpgsql stable

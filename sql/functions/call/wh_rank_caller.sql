@@ -4,7 +4,7 @@
 -- Locks: none
 -- Reads by: all instances; wh_admission by primary key.
 -- Raises: none
--- Called by: process_work_batch, wh_see_arrivals
+-- Called by: process_work_batch, wh_poll_of, wh_see_arrivals
 create or replace function wh_rank_caller(c wh_call, p_stale_threshold_seconds int)
 returns wh_call
 language plpgsql

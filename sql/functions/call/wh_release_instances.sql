@@ -4,7 +4,7 @@
 -- Reads by: streams by wh_active_streams_leased (all leases; a rare step); all bookmarks; messages as
 --   wh_release_{lane}.
 -- Raises: none
--- Called by: deregister_instance, wh_remove_stale_instances
+-- Called by: deregister_instance, wh_release_instance, wh_remove_stale_instances
 create or replace function wh_release_instances(p_instance_ids uuid[], p_available_at timestamptz)
 returns int
 language plpgsql

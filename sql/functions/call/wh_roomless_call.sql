@@ -4,7 +4,7 @@
 -- Locks: none
 -- Reads by: primary key.
 -- Raises: none
--- Called by: wh_settle_one, wh_store_aside
+-- Called by: wh_bury_{lane}, wh_cancel_{lane}, wh_resume_stream_{lane}, wh_settle_one, wh_store_aside
 create or replace function wh_roomless_call(p_instance_id uuid)
 returns wh_call
 language plpgsql

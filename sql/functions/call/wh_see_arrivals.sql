@@ -9,17 +9,19 @@ returns wh_seen
 language plpgsql
 as $$
 declare
-  v_outbox wh_arrived := row('{}', null, false, null);
-  v_inbox wh_arrived := row('{}', null, false, null);
+  v_outbox wh_arrived := row('{}', null, false, null, false);
+  v_inbox wh_arrived := row('{}', null, false, null, false);
 begin
   c := wh_rank_caller(c, p_stale_threshold_seconds);
   if c.outbox_arrived then
     v_outbox := wh_arrivals_outbox(c, p_outbox_room, p_polls);
     c.outbox_all_seen := v_outbox.all_seen;
+    c.outbox_ranked := c.outbox_ranked or v_outbox.has_ranked;
   end if;
   if c.inbox_arrived then
     v_inbox := wh_arrivals_inbox(c, p_inbox_room, p_polls);
     c.inbox_all_seen := v_inbox.all_seen;
+    c.inbox_ranked := c.inbox_ranked or v_inbox.has_ranked;
   end if;
   return row(c, v_outbox, v_inbox)::wh_seen;
 end

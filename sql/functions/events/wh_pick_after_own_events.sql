@@ -3,7 +3,7 @@
 -- Locks: none
 -- Reads by: as wh_unappended_streams_{lane}, for the inbox.
 -- Raises: none
--- Called by: wh_try_store
+-- Called by: wh_try_store, wh_would_admit
 create or replace function wh_pick_after_own_events(c wh_call, p_outbox_arrivals wh_arrival[], p_inbox_admitted wh_arrival[])
 returns wh_arrival[]
 language plpgsql stable

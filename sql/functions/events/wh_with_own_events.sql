@@ -3,7 +3,7 @@
 -- Locks: none
 -- Reads by: wh_inbox_stream, from the lane's floor.
 -- Raises: none
--- Called by: process_work_batch
+-- Called by: process_work_batch, wh_would_admit
 create or replace function wh_with_own_events(c wh_call, p_leaving wh_new_message[], p_outbox_arrivals wh_arrival[], p_inbox_arrivals wh_arrival[])
 returns wh_arrival[]
 language plpgsql stable
@@ -18,7 +18,7 @@ begin
     return p_inbox_arrivals;
   end if;
   v_own_events := array(
-    select (m.message_id, m.stream_key, wh_partition(m.stream_key, c.partition_count), m.sequence_order, true)::wh_arrival
+    select (m.message_id, m.stream_key, wh_partition(m.stream_key, c.partition_count), m.sequence_order, true, {priority})::wh_arrival
     from unnest(v_stream_ids) as k(stream_id)
     -- One index search per stream; see docs/internals/mechanism.md#plans-that-hold
     cross join lateral (

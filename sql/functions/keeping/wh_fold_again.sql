@@ -1,6 +1,7 @@
 -- Has the models of these streams folded again from what is left of their events: called in the transaction that erases
 -- or deletes something of them. Of each perspective of one stream, the model is deleted, and the stream is held as due:
--- the next batch folds it. Nothing is announced again of what the model had.
+-- the next batch folds it, without what was skipped. Nothing is announced again of what the model had. An event that
+-- had failed is tried again before anybody can skip it: those before it are not applied yet.
 -- A batch under way has read these events before: its bookmark is released, so that its move is refused, and it is run
 -- again.
 -- Models of many streams cannot be folded by stream: whoever calls has them built again.
@@ -33,7 +34,8 @@ begin
       order by s.id
       on conflict (stream_id, perspective_name) do update
       set held = true, last_version = 0, retry_at = excluded.retry_at, quiet_version = greatest(k.quiet_version, excluded.quiet_version),
-          passed_version = greatest(k.passed_version, excluded.passed_version), held_since = coalesce(k.held_since, excluded.held_since)$q$,
+          passed_version = greatest(k.passed_version, excluded.passed_version), held_since = coalesce(k.held_since, excluded.held_since),
+          failed_version = null, failed_event_id = null, failed_type = null, error = null, attempts = 0$q$,
       p.table_name) using p_stream_ids, p.name;
   end loop;
   if found then

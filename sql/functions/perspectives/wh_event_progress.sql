@@ -59,9 +59,7 @@ begin
   if found then
     v_is_applied := false;
     -- If it was skipped, or a retry has come further, what is behind it is on its way.
-    if (k.model_key is not null or k.failed_version > k.last_version)
-       and k.skipped @> jsonb_build_array(jsonb_build_object('event_id', k.failed_event_id)) is not true
-    then
+    if k.failed_version > k.last_version then
       v_held := json_build_object('stream_id', k.stream_id, 'key', k.model_key, 'version', k.failed_version, 'event', k.failed_type, 'error', k.error);
     end if;
   end if;

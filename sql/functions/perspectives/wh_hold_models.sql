@@ -3,7 +3,8 @@
 -- failed_type, tick, upto, error, retry_seconds}]: an event has failed. retry_seconds null: it waits for somebody to
 -- act.
 -- p_passed: [{stream_id, version, quiet_version}]: events of held streams that the bookmark passes.
--- p_applied: [{stream_id | model_key, last_version, tick, upto}]: a retry has come so far, and goes on.
+-- p_applied: [{stream_id | model_key, last_version, tick, upto}]: a retry has come so far, and goes on. The event that
+-- had failed is behind it: failed_version > last_version is not true any more, of a key neither.
 -- p_freed: [{stream_id | model_key}]: nothing is left; what was skipped is kept.
 -- Locks: rows of wh_perspective_checkpoints, waiting.
 -- Reads by: primary key.
@@ -38,8 +39,8 @@ begin
   from jsonb_to_recordset(p_passed) as x(stream_id uuid, version bigint, quiet_version bigint)
   where k.stream_id = x.stream_id and k.perspective_name = p_name and k.held;
   update wh_perspective_checkpoints k
-  set last_version = coalesce(x.last_version, k.last_version), held_tick = coalesce(x.tick, k.held_tick), held_upto = coalesce(x.upto, k.held_upto),
-      retry_at = clock_timestamp()
+  set last_version = case when k.model_key is null then coalesce(x.last_version, k.last_version) else k.failed_version end,
+      held_tick = coalesce(x.tick, k.held_tick), held_upto = coalesce(x.upto, k.held_upto), retry_at = clock_timestamp()
   from jsonb_to_recordset(p_applied) as x(stream_id uuid, model_key text, last_version bigint, tick bigint, upto bigint)
   where k.stream_id = coalesce(x.stream_id, md5(x.model_key)::uuid) and k.perspective_name = p_name and k.held;
   delete from wh_perspective_checkpoints k

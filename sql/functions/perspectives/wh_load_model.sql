@@ -19,6 +19,7 @@ declare
   k wh_perspective_checkpoints;
   v_model jsonb;
   v_version bigint;
+  v_stream_version bigint;
   v_events json;
 begin
   if p.table_name is not null then
@@ -27,6 +28,12 @@ begin
   end if;
   if p_types is null or not p_with_events and p.state = any(array['live', 'retired']) then
     return json_build_object('state', p.state, 'model', v_model, 'version', coalesce(v_version, 0));
+  end if;
+  v_stream_version := (select x.version from wh_event_streams x where x.stream_id = p_id::uuid);
+  if v_stream_version <= v_version then
+    -- Mostly it is up to date: nothing else has to be looked at.
+    return json_build_object('state', p.state, 'model', v_model, 'version', v_version, 'events', json_build_array(),
+      'stream_version', v_stream_version, 'skipped', json_build_array());
   end if;
   select x.* into k from wh_perspective_checkpoints x where x.stream_id = p_id::uuid and x.perspective_name = p.name;
   v_version := greatest(v_version, k.last_version, 0);
@@ -39,7 +46,7 @@ begin
     limit p_limit
   ) e;
   return json_build_object('state', p.state, 'model', v_model, 'version', v_version, 'events', coalesce(v_events, '[]'),
-    'stream_version', coalesce((select x.version from wh_event_streams x where x.stream_id = p_id::uuid), 0),
+    'stream_version', coalesce(v_stream_version, 0),
     'skipped', coalesce((select json_agg(x -> 'version') from jsonb_array_elements(k.skipped) x), '[]'));
 end
 $$;

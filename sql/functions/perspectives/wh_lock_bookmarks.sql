@@ -3,7 +3,7 @@
 -- Locks: rows of wh_perspective_bookmarks, by name and range, waiting.
 -- Reads by: primary key.
 -- Raises: none
--- Called by: wh_reset_perspective, wh_switch_over, wh_take_streams
+-- Called by: wh_reset_perspective, wh_skip_held, wh_switch_over, wh_take_streams
 create or replace function wh_lock_bookmarks(p_names text[])
 returns boolean
 language plpgsql

@@ -1,7 +1,9 @@
 -- Stores what a perspective has made of a batch, and moves its bookmark, all in one statement. Then returns what comes
 -- next, as wh_take_bookmark does. Null: the caller does not hold the bookmark at this place any more; nothing was
 -- stored.
--- p_move: {tick, upto: where it is, fence, to_tick, to_upto, swept: where it moves to, events: how many were applied}
+-- p_move: {tick, upto: where it is, fence, to_tick, to_upto, swept, part: where it moves to, events: how many were
+-- applied, is_ahead: the caller reads by wh_read_ahead what comes next in the sweep}
+-- If is_ahead, and that is what comes next, next is {mode: 'ahead'}.
 -- p_results: {models, holds, passed, applied, freed: as wh_write_models and wh_hold_models, messages: as wh_send}
 -- p_goes_on false: the bookmark is released, and nothing is returned as next.
 -- Locks: the row of the bookmark, waiting; checkpoint rows; model rows by id; then as wh_send.
@@ -22,6 +24,7 @@ declare
   p wh_perspectives;
   b wh_perspective_bookmarks;
   v_events int := coalesce((p_move ->> 'events')::int, 0);
+  v_to_partition int;
   v_next json;
   v_now timestamptz;
 begin
@@ -50,9 +53,14 @@ begin
   b.tick := (p_move ->> 'to_tick')::bigint;
   b.upto := (p_move ->> 'to_upto')::bigint;
   b.swept := (p_move ->> 'swept')::bigint;
+  b.part_stream_id := (p_move #>> '{part,stream_id}')::uuid;
+  b.part_version := (p_move #>> '{part,version}')::bigint;
   -- A retry leaves the bookmark where it is: who took it before that retry does not hold it any more either.
   b.fence := b.fence + 1;
   b.interruptions := 0;
+  b.failures := 0;
+  b.failing_since := null;
+  b.last_error := null;
   b.careful := greatest(b.careful - greatest(v_events, 1), 0);
   if b.applied_since < v_now - interval '1 minute' then
     b.applied_since := b.moved_at;
@@ -61,8 +69,13 @@ begin
   b.applied := b.applied + v_events;
   b.moved_at := v_now;
   if p_goes_on then
+    v_to_partition := b.to_partition;
     b := wh_split_bookmark(p, b);
-    v_next := wh_next_batch(p, b, p_limit);
+    if (p_move ->> 'is_ahead')::boolean and b.swept is not null and b.to_partition = v_to_partition and b.careful = 0 and not p.is_paused then
+      v_next := json_build_object('mode', 'ahead');
+    else
+      v_next := wh_next_batch(p, b, p_limit);
+    end if;
     if v_next is null then
       perform wh_caught_up(p, b);
     end if;

@@ -1,4 +1,5 @@
 -- Returns the events of held streams of a perspective whose retry is due, with the rows that hold them; null: none is.
+-- What was skipped is left out, also when the stream is folded again from its beginning.
 -- Of a key it is one model at a time: all events behind its place up to the bookmark; its keys are the caller's
 -- business. Events of a held stream are left to the retry of that stream.
 -- With a limit of 1 it is one event of one stream: then the caller knows which one has failed.
@@ -65,6 +66,7 @@ begin
                s.created_at, v_announces and s.version > d.quiet_version as announces, false as held
         from wh_events s
         where s.stream_id = d.stream_id and s.version > d.last_version and s.version <= d.passed_version and s.event_type = any(p.event_types)
+          and (d.skipped is null or not d.skipped @> jsonb_build_array(jsonb_build_object('event_id', s.event_id)))
         order by s.version
         limit p_limit
       ) e

@@ -2,9 +2,10 @@
 -- it.
 -- A build that is not live reads no further than the live one: so what was announced by one is known to the other. The
 -- live one reads no further than where another one is about to take over.
--- {mode, tick, upto: where the bookmark moves to, swept: null, events: [event + {announces, held}]}
+-- {mode, tick, upto: where the bookmark moves to, swept: null, events: [event + {announces, held}], models: of their
+-- streams, as wh_stream_models}
 -- Locks: none
--- Reads by: as wh_read_events; checkpoints by primary key.
+-- Reads by: as wh_read_events; checkpoints and models by primary key.
 -- Raises: none
 -- Called by: wh_next_batch
 create or replace function wh_next_logged(p wh_perspectives, b wh_perspective_bookmarks, p_limit int)
@@ -20,6 +21,7 @@ declare
   v_tick bigint;
   v_upto bigint;
   v_events json;
+  v_streams uuid[];
 begin
   if not v_announces then
     select l.tick, l.upto into v_last_tick, v_last_upto from wh_live_position(p.base_name) l;
@@ -43,8 +45,10 @@ begin
   ), last as (
     select x.tick, x.sequence_number from part x order by x.tick desc, x.sequence_number desc limit 1
   )
-  select (select json_agg(e order by e.tick, e.sequence_number) from event e), (select l.tick from last l), (select l.sequence_number from last l)
-  into v_events, v_tick, v_upto;
+  select json_agg(e order by e.tick, e.sequence_number), array_agg(e.stream_id) filter (where not e.held),
+         (select l.tick from last l), (select l.sequence_number from last l)
+  into v_events, v_streams, v_tick, v_upto
+  from event e;
   if v_tick is null then
     -- Nothing of its types up to there.
     v_tick := v_last_tick;
@@ -53,6 +57,7 @@ begin
   if v_tick is null then
     return null;
   end if;
-  return json_build_object('mode', 'log', 'tick', v_tick, 'upto', v_upto, 'swept', null, 'events', coalesce(v_events, '[]'));
+  return json_build_object('mode', 'log', 'tick', v_tick, 'upto', v_upto, 'swept', null, 'events', coalesce(v_events, '[]'),
+    'models', wh_stream_models(p, v_streams));
 end
 $$;

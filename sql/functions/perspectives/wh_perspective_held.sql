@@ -1,5 +1,6 @@
 -- Returns the streams, or models of keys, that are held in a perspective, those first that are held for longest:
 -- [{stream_id, key, version, event, event_id, error, attempts, since, retry_at}]. Null: there is no such perspective.
+-- A stream that is folded again, and has not failed at an event yet, is not among them.
 -- Locks: none
 -- Reads by: wh_perspective_checkpoints_held.
 -- Raises: none
@@ -21,7 +22,7 @@ begin
       select k.stream_id, k.model_key as key, k.failed_version as version, k.failed_type as event, k.failed_event_id as event_id, k.error,
              k.attempts, k.held_since as since, k.retry_at
       from wh_perspective_checkpoints k
-      where k.perspective_name = p.name and k.held
+      where k.perspective_name = p.name and k.held and k.failed_version is not null
       order by k.held_since, k.stream_id
       limit p_limit
     ) h);

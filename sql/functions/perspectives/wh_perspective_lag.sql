@@ -4,7 +4,7 @@
 -- Locks: none
 -- Reads by: bookmarks by primary key, newest first; ticks by primary key; as wh_read_events.
 -- Raises: none
--- Called by: wh_perspective_status
+-- Called by: wh_gauges, wh_perspective_status
 create or replace function wh_perspective_lag(
   p wh_perspectives, out events bigint, out waits_since timestamptz, out rate numeric, out percent int
 )

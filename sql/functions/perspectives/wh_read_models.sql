@@ -18,17 +18,14 @@ declare
 begin
   select x.* into p from wh_perspectives x where x.name = p_name;
   if p.kind = 'stream' then
-    execute format(
-      'select json_agg(json_build_object(''id'', m.id, ''model'', m.data, ''version'', m.version)) from %I m where m.id = any($1::uuid[])',
-      p.table_name) into v_models using p_ids;
-  else
-    execute format($q$
-      select json_agg(json_build_object('id', i.id, 'model', m.data, 'version', coalesce(m.version, 0), 'held', k.held))
-      from unnest($1) as i(id)
-      left join %I m on m.id = i.id
-      left join wh_perspective_checkpoints k on k.stream_id = md5(i.id)::uuid and k.perspective_name = $2 and k.held and k.model_key = i.id
-      where m.id is not null or k.held$q$, p.table_name) into v_models using p_ids, p_name;
+    return wh_stream_models(p, p_ids::uuid[]);
   end if;
+  execute format($q$
+    select json_agg(json_build_object('id', i.id, 'model', m.data, 'version', coalesce(m.version, 0), 'held', k.held))
+    from unnest($1) as i(id)
+    left join %I m on m.id = i.id
+    left join wh_perspective_checkpoints k on k.stream_id = md5(i.id)::uuid and k.perspective_name = $2 and k.held and k.model_key = i.id
+    where m.id is not null or k.held$q$, p.table_name) into v_models using p_ids, p_name;
   return coalesce(v_models, '[]');
 end
 $$;

@@ -22,6 +22,11 @@ begin
   u.from_partition := b.to_partition + 1;
   u.instance_id := null;
   u.lease_expiry := null;
+  if wh_partition(b.part_stream_id, 10000) > b.to_partition then
+    b.part_stream_id := null;
+  else
+    u.part_stream_id := null;
+  end if;
   u.applied := 0;
   u.applied_since := u.moved_at;
   insert into wh_perspective_bookmarks select u.*;

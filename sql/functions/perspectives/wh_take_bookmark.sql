@@ -5,7 +5,7 @@
 -- Locks: the row of the bookmark, if p_locks, skip locked.
 -- Reads by: primary key, newest first; as wh_next_batch.
 -- Raises: none
--- Called by: perspective-functions.ts
+-- Called by: perspective-functions.ts, wh_claim_bookmarks
 create or replace function wh_take_bookmark(p_instance_id uuid, p_name text, p_from_partition int, p_limit int, p_locks boolean default false)
 returns json
 language plpgsql security definer
@@ -39,7 +39,7 @@ begin
   if v_next is null then
     perform wh_caught_up(p, b);
     update wh_perspective_bookmarks x
-    set instance_id = null, lease_expiry = null, interruptions = 0, careful = 0
+    set instance_id = null, lease_expiry = null, interruptions = 0, careful = 0, failures = 0, failing_since = null, last_error = null
     where x.name = b.name and x.from_partition = b.from_partition and x.tick = b.tick and x.upto = b.upto and x.instance_id = p_instance_id;
   end if;
   return json_build_object('tick', b.tick, 'upto', b.upto, 'fence', b.fence, 'interruptions', b.interruptions, 'is_careful', b.careful > 0, 'state', p.state,

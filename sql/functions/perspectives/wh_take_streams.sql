@@ -20,7 +20,11 @@ begin
   if not wh_lock_bookmarks(array[p_name]) then
     return null;
   end if;
-  update wh_perspective_bookmarks b set instance_id = null, lease_expiry = null, fence = b.fence + 1 where b.name = p_name;
+  -- What a sweep has read in parts is done with this.
+  update wh_perspective_bookmarks b
+  set instance_id = null, lease_expiry = null, fence = b.fence + 1,
+      part_stream_id = case when b.part_stream_id = any(p_stream_ids) then null else b.part_stream_id end
+  where b.name = p_name;
   select x.* into p from wh_perspectives x where x.name = p_name;
   if p.kind is distinct from 'stream' then
     perform wh_refuse('p_name', format('%s has no model for each stream', p_name));

@@ -1,10 +1,11 @@
 -- Returns what holds a perspective up, the most decisive fact of several, as a clause; null: nothing does.
+-- p_failing: as wh_failing_batch.
 -- A session that has appended events and has not ended is found by its lock, as far as the caller may see sessions.
 -- Locks: none
 -- Reads by: all rows of wh_service_instances; wh_perspective_checkpoints_held; pg_locks.
 -- Raises: none
 -- Called by: wh_perspective_status
-create or replace function wh_why_behind(p wh_perspectives, p_percent int, p_held bigint)
+create or replace function wh_why_behind(p wh_perspectives, p_percent int, p_held bigint, p_failing json)
 returns text
 language plpgsql stable
 as $$
@@ -19,6 +20,9 @@ begin
     where p.code = any(i.perspectives) and i.last_heartbeat_at >= clock_timestamp() - make_interval(secs => i.stale_threshold_seconds))
   then
     return format('no running instance has its code, %s', p.code);
+  elsif p_failing is not null then
+    return format('the batch behind %s-%s fails, %s so far: %s', p_failing ->> 'tick', p_failing ->> 'upto',
+      case p_failing ->> 'failures' when '1' then 'once' else p_failing ->> 'failures' || ' times' end, split_part(p_failing ->> 'error', E'\n', 1));
   elsif p.state = any(array['building', 'beside']) then
     return format('it is being built, and %s %% of the history is read', p_percent);
   elsif p_held > 0 then

@@ -23,11 +23,11 @@ begin
     returning m.*, f.error as last_error, f.completed_status, f.counted
   ), buried as (
     insert into wh_dead_letters (source, message_id, destination, event_type, event_data, metadata, scope, stream_id,
-      partition_number, is_event, status, flags, sequence_order, attempts, error, stored_at, died_at, instance_id, failures)
+      partition_number, is_event, status, flags, sequence_order, attempts, error, stored_at, died_at, instance_id, failures, priority)
     select '{lane}', d.message_id, d.{target}, d.event_type, d.event_data, d.metadata, d.scope, d.stream_id,
       d.partition_number, d.is_event, d.status | d.completed_status | {Failed}, d.flags, d.sequence_order, d.attempts + (d.counted is not false)::int,
       case when d.counted is false then coalesce(d.last_error, d.error) else d.last_error end, d.{stored_at}, c.now, d.instance_id,
-      case when d.counted is false then d.failures else wh_add_failure(d.failures, c, d.attempts + 1, d.last_error) end
+      case when d.counted is false then d.failures else wh_add_failure(d.failures, c, d.attempts + 1, d.last_error) end, d.priority
     from dead d
     order by d.sequence_order
     returning message_id

@@ -24,7 +24,7 @@ begin
           when f.retry_after_seconds is not null then least(greatest(f.retry_after_seconds, -{TenYears}), {TenYears})
           else least(300, power(2, least(m.attempts, 16)) * (0.75 + random() / 2))
         end),
-        instance_id = null, lease_expiry = null
+        instance_id = null, lease_expiry = null{back_to_handler}
     from unnest(p_failures) f
     where m.message_id = f.message_id and m.instance_id = c.instance_id
       and m.attempts + 1 = coalesce(f.attempt, m.attempts + 1)

@@ -2,7 +2,7 @@
 -- Locks: none
 -- Reads by: no table
 -- Raises: WB001
--- Called by: wh_outgoing, wh_read_request
+-- Called by: wh_outgoing, wh_read_request, wh_take_answers
 create or replace function wh_check_ids(p_field text, p_ids uuid[])
 returns uuid[]
 language plpgsql immutable

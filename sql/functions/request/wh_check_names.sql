@@ -2,7 +2,7 @@
 -- Locks: none
 -- Reads by: no table
 -- Raises: WB001
--- Called by: process_work_batch, wh_claim_perspectives, wh_subscribe
+-- Called by: process_work_batch, wh_look_for_perspectives, wh_subscribe
 create or replace function wh_check_names(p_field text, p_names text[])
 returns text[]
 language plpgsql immutable

@@ -2,7 +2,7 @@
 -- Locks: none
 -- Reads by: no table
 -- Raises: raise_exception for a type that it does not know, which is a mistake in the calling function.
--- Called by: wh_check_items, wh_refuse_items
+-- Called by: wh_check_items, wh_check_pause, wh_refuse_items
 create or replace function wh_is_valid(p_value jsonb, p_type text)
 returns boolean
 language plpgsql
@@ -17,6 +17,7 @@ begin
     when 'true' then return p_value = 'true';
     when 'uuid' then perform v_text::uuid;
     when 'timestamptz' then perform v_text::timestamptz;
+    when 'int' then return jsonb_typeof(p_value) = 'number' and v_text::int is not null;
     when 'count' then return jsonb_typeof(p_value) = 'number' and v_text::int >= 1;
     when 'status' then return jsonb_typeof(p_value) = 'number' and v_text::int >= 0;
     when 'version' then return jsonb_typeof(p_value) = 'number' and v_text::bigint >= 0;

@@ -10,7 +10,7 @@ returns wh_request
 language plpgsql
 as $$
 declare
-  r wh_request := row('{}', false, false, '{}', '{}', '{}', '{}', false);
+  r wh_request := row('{}', false, false, '{}', '{}', '{}', '{}', false, false, false);
   v_parsed wh_parsed;
 begin
   if p_messages is not null then
@@ -19,6 +19,8 @@ begin
     r.has_events := v_parsed.has_events;
     r.has_scheduled := v_parsed.has_scheduled;
     r.has_conditions := v_parsed.has_conditions;
+    r.has_ranked := v_parsed.has_ranked;
+    r.has_late := v_parsed.has_late;
   end if;
   if p_completions is not null then
     r.completions := wh_parse_completions('p_' || p_lane || '_completions', p_completions);

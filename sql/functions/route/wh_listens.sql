@@ -4,7 +4,7 @@
 -- Locks: none
 -- Reads by: primary key.
 -- Raises: none
--- Called by: wh_heard_elsewhere, wh_transfer, wh_transfer_each
+-- Called by: delivery-functions.ts, wh_heard_elsewhere, wh_transfer, wh_transfer_each
 create or replace function wh_listens(p_addresses text[])
 returns text[]
 language sql stable security definer

@@ -28,15 +28,15 @@ begin
     -- Mostly nothing leaves, and this takes half the time.
     return row(array(
       select (m.ord, m.message_id, m.event_type, m.event_type, m.event_data, m.metadata, m.scope, m.stream_id, m.is_event,
-        m.scheduled_for, m.expected_version, m.stream_key, m.partition_number, null)::wh_new_message
+        m.scheduled_for, m.expected_version, m.stream_key, m.partition_number, null, m.priority, null)::wh_new_message
       from unnest(p_messages) m order by m.ord), '{}')::wh_routed;
   end if;
   -- The messages are numbered again: the room is counted by these numbers.
   select
     array_agg((n.place + v_last, n.message_id, n.event_type, n.event_type, n.event_data, n.metadata, n.scope, n.stream_id, n.is_event,
-      n.scheduled_for, n.expected_version, n.stream_key, n.partition_number, null)::wh_new_message order by n.place) filter (where not n.leaves),
+      n.scheduled_for, n.expected_version, n.stream_key, n.partition_number, null, n.priority, null)::wh_new_message order by n.place) filter (where not n.leaves),
     array_agg((n.place, n.message_id, n.target, n.event_type, n.event_data, n.metadata, n.scope, n.stream_id, n.is_event,
-      n.scheduled_for, n.expected_version, n.stream_key, n.partition_number, null)::wh_new_message order by n.place) filter (where n.leaves)
+      n.scheduled_for, n.expected_version, n.stream_key, n.partition_number, null, n.priority, null)::wh_new_message order by n.place) filter (where n.leaves)
   into r.own, r.leaving
   from (
     select l.*, row_number() over (partition by l.leaves order by l.ord) as place

@@ -2,11 +2,11 @@
 -- straight to its inbox (at READ COMMITTED, where that can be known), the rest to the outbox, each like a plain insert:
 -- unadmitted, in array order. A known id is left out. Returns how many messages were new.
 -- [{message_id, destination, event_type, event_data, metadata?, scope?, stream_id?, is_event?, scheduled_for?,
--- delay_seconds?}]
+-- delay_seconds?, priority?}]
 -- Locks: deduplication rows by message_id, then message rows; it waits only for a call that stores the same ids.
 -- Reads by: primary key, and as wh_route.
 -- Raises: WB001, serialization_failure
--- Called by: insert-statement.ts, wh_move_bookmark, wh_store_streams
+-- Called by: insert-statement.ts, wh_move_bookmark, wh_move_schedule, wh_move_timers, wh_store_streams
 create or replace function wh_send(p_messages jsonb)
 returns int
 language plpgsql security definer
@@ -43,8 +43,8 @@ begin
     end;
   end loop;
   if v_routed.leaving <> '{}' then
-    insert into wh_outbox (message_id, destination, event_type, event_data, metadata, scope, stream_id, is_event, scheduled_for)
-    select m.message_id, m.target, m.event_type, m.event_data, m.metadata, m.scope, m.stream_id, m.is_event, m.scheduled_for
+    insert into wh_outbox (message_id, destination, event_type, event_data, metadata, scope, stream_id, is_event, scheduled_for, priority)
+    select m.message_id, m.target, m.event_type, m.event_data, m.metadata, m.scope, m.stream_id, m.is_event, m.scheduled_for, m.priority
     from unnest(v_routed.leaving) m
     order by m.ord
     on conflict do nothing;

@@ -1,6 +1,8 @@
 -- Declares, when an instance starts, to which addresses its service listens: exactly these. Returns how many they are.
 -- It removes the declarations of instances that are gone, so that the newest start decides. While no instance starts
 -- they stay, so a service that is down for a deploy still receives what is sent to it.
+-- What was declared before the first start (`whizbang subscribe`) is kept under the id of zeros, until an instance
+-- subscribes to the address itself.
 -- An instance is gone if it has deregistered, or is not registered a minute after it subscribed: its first call may
 -- come after the subscription.
 -- Locks: an advisory lock, waiting: one declaration after the other. Then rows of wh_subscriptions.
@@ -22,7 +24,8 @@ begin
   perform pg_advisory_xact_lock(hashtext('wh_subscriptions'), hashtext(current_schema()));
   delete from wh_subscriptions s
   where s.instance_id = p_instance_id and s.address <> all(p_addresses)
-     or s.instance_id <> p_instance_id
+     or s.instance_id = {ExpectedInstance} and s.address = any(p_addresses)
+     or s.instance_id not in (p_instance_id, {ExpectedInstance})
         and s.subscribed_at < clock_timestamp() - interval '1 minute'
         and not exists (select from wh_service_instances i where i.instance_id = s.instance_id);
   insert into wh_subscriptions as s (address, instance_id)

@@ -15,8 +15,8 @@ begin
     if p_messages.own <> '{}' then
       perform wh_store_received(p_messages.own);
     end if;
-    insert into wh_outbox (message_id, destination, event_type, event_data, metadata, scope, stream_id, is_event, sequence_order, scheduled_for)
-    select p.message_id, p.target, p.event_type, p.event_data, p.metadata, p.scope, p.stream_id, p.is_event, p.sequence_order, p.scheduled_for
+    insert into wh_outbox (message_id, destination, event_type, event_data, metadata, scope, stream_id, is_event, sequence_order, scheduled_for, priority)
+    select p.message_id, p.target, p.event_type, p.event_data, p.metadata, p.scope, p.stream_id, p.is_event, p.sequence_order, p.scheduled_for, p.priority
     from (
       select n.*, nextval('wh_outbox_sequence_order_seq') as sequence_order
       from (

@@ -15,7 +15,9 @@ as $$
 begin
   update wh_active_streams s
   set head = least(s.head, a.head), is_blocked = false, waits_for = null,
-      available_at = case when s.is_blocked or s.waits_for is not null then c.now else s.available_at end
+      available_at = case when s.is_blocked or s.waits_for is not null then c.now else s.available_at end,
+      priority = case when s.head > a.head then (
+        select u.priority from unnest(p_arrivals) u where u.stream_key = s.stream_id order by u.sequence_order limit 1) else s.priority end
   from (
     select u.stream_key, min(u.sequence_order) as head, min(u.sequence_order) filter (where u.appends) as appended
     from unnest(p_arrivals) u

@@ -23,7 +23,23 @@ declare
   v_fresh wh_open_stream[];
   v_held wh_open_stream[];
   v_known uuid[];
+  v_ranked uuid[];
+  v_priorities int[];
 begin
+  if c.{lane}_ranked then
+    -- A stream has the priority of its first message. Which may be leased at once, the claim decides.
+    select array_agg(f.stream_key), array_agg(f.priority) into v_ranked, v_priorities
+    from (
+      select distinct on (w.stream_key) w.stream_key, w.priority
+      from (
+        select m.stream_key, m.ord, 0 as sequence_order, m.priority from unnest(p_messages) m
+        union all
+        select a.stream_key, 0, a.sequence_order, a.priority from unnest(p_arrivals) a
+      ) w
+      order by w.stream_key, w.ord, w.sequence_order
+    ) f
+    where f.priority is not null;
+  end if;
   with wanted as (
     select w.stream_id, w.partition_number, min(w.ord) as ord, least(min(w.sequence_order), c.{lane}_floor) as head,
       min(case when w.scheduled_for > c.now then w.ord end) as scheduled_ord,
@@ -43,17 +59,19 @@ begin
     -- "is true" keeps the planner from reading a whole lane by another index than the primary key.
     where s.stream_id = any(array(select o.stream_id from others o)) and (s.lane = '{lane}') is true
   ), opened as (
-    insert into wh_active_streams (stream_id, lane, partition_number, instance_id, lease_expiry, available_at, is_blocked, head, held_through)
+    insert into wh_active_streams (stream_id, lane, partition_number, instance_id, lease_expiry, available_at, is_blocked, head, held_through, priority)
     select w.stream_id, '{lane}', w.partition_number, case when h.held then c.instance_id end, case when h.held then c.lease_expiry end,
       case when w.ord = w.scheduled_ord then w.available_at else c.now end, coalesce(w.ord = w.scheduled_ord, false),
-      w.head, case when h.held then {Everything} else 0 end
+      w.head, case when h.held then {Everything} else 0 end, r.priority
     from others w
-    -- Held: nothing arrived before it, its first message is not scheduled for later, and there is room for it.
+    -- Held: nothing arrived before it, its first message is not scheduled for later, and there is room for it. Where
+    -- something has a priority, none is: the claim takes them in their order.
     cross join lateral (
-      select w.ord between 1 and p_room and coalesce(w.ord < w.scheduled_ord, true)
+      select c.{lane}_ranked is not true and w.ord between 1 and p_room and coalesce(w.ord < w.scheduled_ord, true)
         and (p_partitions is null or w.partition_number = any(p_partitions)) as held
     ) h
     left join known k on k.stream_id = w.stream_id
+    left join unnest(v_ranked, v_priorities) as r(stream_id, priority) on r.stream_id = w.stream_id
     where k.stream_id is null
     order by w.stream_id
     returning (lane, stream_id, true, instance_id is not null, lease_expiry, head, held_through)::wh_open_stream as stream

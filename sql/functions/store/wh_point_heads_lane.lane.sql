@@ -19,11 +19,11 @@ begin
     return;
   end if;
   update wh_active_streams s
-  set head = coalesce(f.sequence_order, s.head), is_blocked = coalesce(f.scheduled_for > c.now, false), available_at = greatest(f.scheduled_for, c.now)
+  set head = coalesce(f.sequence_order, s.head), is_blocked = coalesce(f.scheduled_for > c.now, false), available_at = greatest(f.scheduled_for, c.now), priority = f.priority
   from unnest(v_made) as k(stream_id)
   -- A lateral join with a limit stays one probe per row; an exists may become a join over the whole table.
   left join lateral (
-    select m.sequence_order, m.scheduled_for from wh_{lane} m
+    select m.sequence_order, m.scheduled_for, {priority} as priority from wh_{lane} m
     where m.stream_key = k.stream_id and m.processed_at is null
     order by m.sequence_order
     limit 1

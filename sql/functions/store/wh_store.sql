@@ -25,6 +25,7 @@ begin
         perform wh_forget_finished_inbox(p_inbox);
       elsif cardinality(p_outbox) + cardinality(p_inbox) = 1 and not p_has_events and not p_has_scheduled
         and p_outbox_arrivals = '{}' and p_inbox_arrivals = '{}' and c.max_partitions is null
+        and (c.outbox_ranked or c.inbox_ranked or c.inbox_late) is not true
       then
         r.outbox_leased := case when p_outbox <> '{}' and p_outbox_room > 0 then wh_store_one_outbox(c, p_outbox[1]) end;
         r.inbox_leased := case when p_inbox <> '{}' and p_inbox_room > 0 and (p_inbox[1]).target <> all(c.inbox_handlers) is not true

@@ -1,6 +1,6 @@
 -- Stores new messages, in array order, and leases to the caller at once those whose stream it holds for them.
 -- A message in a stream that is not open is stored like a plain insert: unadmitted. The id of an unfinished message is
--- left out. Returns the ids that were leased.
+-- left out. Returns the ids that were leased, and those left out.
 -- Locks: new message rows by message_id; it waits for a call that stores the same id.
 -- Reads by: primary key.
 -- Raises: unique_violation if that call commits (wh_store tries again).
@@ -8,7 +8,7 @@
 create or replace function wh_store_{lane}(
   c wh_call, p_messages wh_new_message[], p_streams wh_open_stream[], p_appending uuid[], p_room int, p_has_scheduled boolean
 )
-returns uuid[]
+returns wh_inserted
 language plpgsql
 -- Nested loops over the arrays of a batch would be quadratic; see docs/internals/mechanism.md#plans-that-hold
 set enable_nestloop = off
@@ -45,12 +45,12 @@ begin
 
   with stored as (
     insert into wh_{lane} (message_id, {target}, event_type, event_data, metadata, scope, stream_id, partition_number,
-      is_event, status, flags, sequence_order, scheduled_for, instance_id, lease_expiry, {stored_at})
+      is_event, status, flags, sequence_order, scheduled_for, instance_id, lease_expiry, {stored_at}, priority)
     select p.message_id, p.target, p.event_type, p.event_data, p.metadata, p.scope, p.stream_id,
       case when p.admitted then p.partition_number end, p.is_event,
       case when p.is_event and (p.expected_version is not null and p.stream_id is not null or p.stream_id = any(p_appending)) then {Stored} | {EventStored} else {Stored} end,
-      case when p.leased then {NewlyStored} | p.behind else 0 end, p.sequence_order, p.scheduled_for,
-      case when p.leased then c.instance_id end, case when p.leased then p.lease_expiry end, p.stored_at
+      case when p.leased then {NewlyStored} | p.behind else 0 end | case when p.priority > 0 then {HighPriority} else 0 end, p.sequence_order, p.scheduled_for,
+      case when p.leased then c.instance_id end, case when p.leased then p.lease_expiry end, p.stored_at, p.priority
     from (
       select m.*, s.stream_id is not null as admitted,
         s.held and m.ord <= v_last_ord and coalesce(m.ord < b.ord, true) as leased,
@@ -68,6 +68,6 @@ begin
     returning case when flags & {NewlyStored} <> 0 then message_id end as leased_id
   )
   select array_agg(s.leased_id) filter (where s.leased_id is not null) into v_leased from stored s;
-  return v_leased;
+  return row(v_leased, v_present)::wh_inserted;
 end
 $$;

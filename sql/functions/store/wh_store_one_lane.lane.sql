@@ -35,6 +35,11 @@ begin
     flags, instance_id, lease_expiry)
   values (m.message_id, m.target, m.event_type, m.event_data, m.metadata, m.scope, m.stream_id, m.partition_number, m.is_event,
     1, c.instance_id, c.lease_expiry);
+  if not found then
+    -- It was an answer, which does not enter the inbox.
+    delete from wh_active_streams s where s.stream_id = m.stream_key and s.lane = '{lane}';
+    return '{}';
+  end if;
   return array[m.message_id];
 end
 $$;

@@ -19,8 +19,8 @@ declare
     select m.message_id from wh_inbox m where m.message_id = any(array(select n.message_id from unnest(v_new) n)));
   v_stored int;
 begin
-  insert into wh_inbox (message_id, handler_name, event_type, event_data, metadata, scope, stream_id, is_event, scheduled_for)
-  select n.message_id, n.target, n.event_type, n.event_data, n.metadata, n.scope, n.stream_id, n.is_event, n.scheduled_for
+  insert into wh_inbox (message_id, handler_name, event_type, event_data, metadata, scope, stream_id, is_event, scheduled_for, priority)
+  select n.message_id, n.target, n.event_type, n.event_data, n.metadata, n.scope, n.stream_id, n.is_event, n.scheduled_for, n.priority
   from unnest(v_new) n
   where n.message_id <> all(v_present)
   order by n.ord;

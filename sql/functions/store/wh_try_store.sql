@@ -30,9 +30,13 @@ declare
   v_appending uuid[] := '{}';
   v_outbox_head bigint;
   v_inbox_head bigint;
+  v_inserted wh_inserted;
   v_dirty_outbox uuid[] := '{}';
   v_dirty_inbox uuid[] := '{}';
 begin
+  if c.inbox_late then
+    perform wh_note_arrivals(c, v_inbox);
+  end if;
   if c.inbox_handlers is not null then
     v_inbox_opening := wh_pick_handled_messages(c, v_inbox_opening);
   end if;
@@ -91,12 +95,17 @@ begin
     select o.last_value, n.last_value into v_outbox_head, v_inbox_head from wh_outbox_sequence_order_seq o, wh_inbox_sequence_order_seq n;
   end if;
   if cardinality(p_outbox) > 0 then
-    r.outbox_leased := wh_store_outbox(c, p_outbox, v_streams, v_appending, p_outbox_room, p_has_scheduled);
+    v_inserted := wh_store_outbox(c, p_outbox, v_streams, v_appending, p_outbox_room, p_has_scheduled);
+    r.outbox_leased := v_inserted.leased; r.outbox_known := v_inserted.known;
     r.outbox_unused := wh_unused_streams('outbox', v_opened.streams, p_outbox, r.outbox_leased);
   end if;
   if cardinality(v_inbox) > 0 then
-    r.inbox_leased := wh_store_inbox(c, v_inbox, v_streams, v_appending, p_inbox_room, p_has_scheduled);
+    v_inserted := wh_store_inbox(c, v_inbox, v_streams, v_appending, p_inbox_room, p_has_scheduled);
+    r.inbox_leased := v_inserted.leased; r.inbox_known := v_inserted.known;
     r.inbox_unused := wh_unused_streams('inbox', v_opened.streams, v_inbox, r.inbox_leased);
+  end if;
+  if cardinality(v_inbox) < cardinality(p_inbox) then
+    r.inbox_known := r.inbox_known || array(select m.message_id from unnest(p_inbox) m except select n.message_id from unnest(v_inbox) n);
   end if;
   if p_has_scheduled then
     perform wh_point_heads_outbox(c, v_opened.streams);

@@ -25,7 +25,10 @@ begin
       r.is_cut := true;
       exit;
     end if;
-    v_size := greatest(p_room, least(2 * v_size, c_most));
+    v_size := {next_look};
+    if v_look.limits <> '{}' then
+      c := wh_spend_limits(c, v_look.limits);
+    end if;
     v_look := wh_claim_{lane}(c, p_room - cardinality(r.message_ids), v_size, p_appended, '{}');
     r.message_ids := r.message_ids || v_look.message_ids;
     r.left_streams := r.left_streams + v_look.left_streams;

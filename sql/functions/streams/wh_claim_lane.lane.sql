@@ -1,6 +1,7 @@
 -- Looks at up to p_look due streams and leases up to p_room of their messages to the caller.
 -- Each stream gives its lowest messages, up to the first that has to wait or that the caller has no handler for. The
--- streams share the room in turns. A stream that begins with such a message is left to others.
+-- streams share the room in turns. A stream that begins with such a message is left to others. A stream that waited at
+-- a limit gives its first message only.
 -- p_next: streams that the caller holds and has locked, and of which it holds no message any more (wh_settle_{lane}).
 -- The claim goes on with them as if they had been freed just now: behind all that are due. Those for which there is no
 -- room are freed.
@@ -23,7 +24,7 @@ declare
   v_next uuid[] := p_next[:v_places];
   v_streams uuid[] := v_due.stream_ids || v_next;
   -- It looks at twice an even share of each stream, because others may have less, and at one more to know of more.
-  v_look int := least(p_room, 2 * (least(p_room, 1000000) / greatest(cardinality(v_streams), 1)), 1000000) + 1;
+  v_look int := {messages_per_stream};
   v_message_ids uuid[];
   v_kept_until timestamptz;
   v_taken uuid[];
@@ -41,35 +42,27 @@ begin
   if cardinality(p_next) > v_places then
     -- Due a moment later than all others, so that another look does not find them first.
     v_last.now := c.now + interval '1 microsecond';
-    perform wh_free_streams(v_last, '{lane}', p_next[v_places + 1:], null, null);
+    perform wh_free_streams(v_last, '{lane}', p_next[v_places + 1:], null, null, null);
   end if;
   if v_streams = '{}' then
-    return row('{}', 0, 0, false)::wh_claimed;
+    return row('{}', 0, 0, false, '{}')::wh_claimed;
   end if;
   -- The streams are locked. The new snapshot of this statement shows all that was admitted to them.
   with looked as (
     select k.stream_id, k.turn, k.stream_id = any(v_next) as is_next, s.head as known_head, s.held_through, s.lease_expiry,
-      m.message_id, m.sequence_order, m.until, m.handler,
-      row_number() over (partition by k.stream_id order by m.sequence_order) as place,
-      bool_or(m.until is not null or m.handler is not null) over (partition by k.stream_id order by m.sequence_order) as waits
+      {messages_in_order}
     from unnest(v_streams) with ordinality as k(stream_id, turn)
     cross join lateral {newest_version} s
     -- A lateral join with a limit stays one probe per row; an exists may become a join over the whole table.
     left join lateral (
       select m.message_id, m.sequence_order,
-        case when {is_unappended} and m.message_id <> all(coalesce(p_appended, '{}'))
-               then c.now + interval '100 milliseconds'
-             when m.scheduled_for > c.now then m.scheduled_for
-        end as until,
-        case when '{lane}' = 'inbox' and m.{target} <> all(c.inbox_handlers) then m.{target} end as handler
+        {message_waits_until} as until,
+        {waits_for} as handler
       from wh_{lane} m
-      where m.stream_key = s.stream_id and {from_first_unfinished}
-      order by m.sequence_order
-      limit v_look
+      {message_is_looked_at}
     ) m on true
   ), shared as materialized (
-    select l.*, not l.waits and l.message_id is not null
-      and row_number() over (order by l.waits, l.place, l.turn) <= p_room as is_taken
+    select l.*, {messages_share_room}
     from looked l
   ), stream as (
     select l.stream_id, min(l.sequence_order) as head, bool_or(l.is_taken) as is_taken,
@@ -79,8 +72,7 @@ begin
       bool_and(l.is_next and l.lease_expiry >= c.fresh_from and l.sequence_order >= l.known_head
         and (not l.is_taken or l.sequence_order <= l.held_through))
         and (max(l.place) < v_look or min(l.held_through) < c_all) as is_kept,
-      (array_agg(l.until order by l.sequence_order))[1] as until,
-      (array_agg(l.handler order by l.sequence_order))[1] as handler
+      {what_stream_waits_for}
     from shared l
     group by l.stream_id
   )
@@ -122,6 +114,6 @@ begin
     perform wh_lease_{lane}(c, v_message_ids);
   end if;
   return row(coalesce(v_message_ids, '{}'), coalesce(cardinality(v_left), 0),
-    coalesce(cardinality(v_emptied), 0) + coalesce(cardinality(v_blocked), 0) + coalesce(cardinality(v_left), 0), false)::wh_claimed;
+    coalesce(cardinality(v_emptied), 0) + coalesce(cardinality(v_blocked), 0) + coalesce(cardinality(v_left), 0), false, v_due.limits)::wh_claimed;
 end
 $$;

@@ -2,7 +2,7 @@
 -- Locks: none
 -- Reads by: wh_active_streams_leased.
 -- Raises: none
--- Called by: wh_lock_due_streams, wh_partitions_with_room
+-- Called by: wh_lock_due_streams, wh_partitions_with_room, wh_would_lock
 create or replace function wh_held_partitions(c wh_call)
 returns int[]
 language plpgsql stable

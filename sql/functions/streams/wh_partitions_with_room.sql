@@ -11,13 +11,6 @@ as $$
 declare
   v_held int[] := wh_held_partitions(c);
 begin
-  return v_held || array(
-    select w.partition_number
-    from unnest(p_wanted) with ordinality as w(partition_number, place)
-    where w.partition_number <> all(v_held)
-    group by w.partition_number
-    order by min(w.place)
-    limit greatest(c.max_partitions - cardinality(v_held), 0)
-  );
+  return {partitions_within_cap};
 end
 $$;

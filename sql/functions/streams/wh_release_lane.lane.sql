@@ -2,7 +2,7 @@
 -- Locks: message rows of streams that the call has locked.
 -- Reads by: streams by primary key; messages by wh_{lane}_stream, from the stream's head to held_through.
 -- Raises: none
--- Called by: wh_claim_{lane}, wh_release_instances, wh_settle_{lane}
+-- Called by: wh_claim_{lane}, wh_release_instances, wh_release_stream, wh_settle_{lane}
 create or replace function wh_release_{lane}(p_stream_ids uuid[], p_except uuid[] default '{}')
 returns void
 language plpgsql

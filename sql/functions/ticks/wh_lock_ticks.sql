@@ -4,7 +4,7 @@
 -- Locks: the advisory lock (TickLock, schema), tried without waiting.
 -- Reads by: no table
 -- Raises: WB003 above READ COMMITTED, where later statements would not see the newest tick either.
--- Called by: wh_audit_ticks, wh_claim_perspectives, wh_tick
+-- Called by: wh_audit_ticks, wh_look_for_perspectives, wh_tick
 create or replace function wh_lock_ticks()
 returns boolean
 language plpgsql

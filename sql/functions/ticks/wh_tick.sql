@@ -9,7 +9,7 @@
 -- Locks: as wh_lock_ticks; new rows of wh_event_ticks.
 -- Reads by: the newest tick by primary key; wh_event_store_transaction.
 -- Raises: WB003
--- Called by: event-functions.ts, wh_audit_ticks, wh_claim_perspectives, wh_register_perspective
+-- Called by: event-functions.ts, wh_audit_ticks, wh_register_perspective, wh_tick_if_due
 create or replace function wh_tick()
 returns bigint
 language plpgsql security definer

@@ -17,7 +17,7 @@ begin
   return (
     select coalesce(jsonb_agg(jsonb_build_object(
         'message_id', m.message_id, 'destination', m.destination, 'event_type', m.event_type, 'event_data', m.event_data,
-        'metadata', m.metadata, 'scope', m.scope, 'stream_id', m.stream_id, 'is_event', m.is_event) order by m.sequence_order), '[]')
+        'metadata', m.metadata, 'scope', m.scope, 'stream_id', m.stream_id, 'is_event', m.is_event, 'priority', m.priority) order by m.sequence_order), '[]')
     from wh_outbox m
     where m.message_id = any(v_message_ids) and m.instance_id = p_instance_id
   );

@@ -5,7 +5,7 @@
 -- Locks: none
 -- Reads by: the system catalogue.
 -- Raises: none
--- Called by: wh_transfer, wh_transfer_each
+-- Called by: delivery-functions.ts, wh_transfer, wh_transfer_each
 create or replace function wh_receivers()
 returns table (schema name, can_say boolean)
 language plpgsql stable

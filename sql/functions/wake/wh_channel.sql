@@ -3,7 +3,8 @@
 -- Locks: none
 -- Reads by: no table
 -- Raises: none
--- Called by: functions.ts, passing-time.ts, wh_fall_asleep, wh_notify_all, wh_notify_watch
+-- Called by: functions.ts, passing-time.ts, wh_fall_asleep, wh_meet_request, wh_notify_all, wh_notify_watch,
+--   wh_retry_now, wh_set_timers
 create or replace function wh_channel()
 returns text
 language sql stable

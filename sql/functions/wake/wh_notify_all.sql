@@ -5,8 +5,8 @@
 --   waiting.
 -- Reads by: no table
 -- Raises: none
--- Called by: wh_claim_all_{lane}, wh_rebuild_perspective, wh_reset_perspective, wh_retry_held, wh_skip_held,
---   wh_store_streams, wh_want_build
+-- Called by: wh_claim_all_{lane}, wh_rebuild_perspective, wh_release_instance, wh_release_stream, wh_reset_perspective,
+--   wh_resume, wh_retry_held, wh_retry_now, wh_skip_held, wh_store_streams, wh_want_build
 create or replace function wh_notify_all()
 returns void
 language plpgsql

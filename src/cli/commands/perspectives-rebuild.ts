@@ -5,10 +5,11 @@ import { createInterface } from 'node:readline/promises';
 import { Command } from 'commander';
 import pg from 'pg';
 import { rebuildPerspective, wantBuild } from '../../coordinator/index.js';
-import { fromDatabaseError, type Queryable, quoteSchema } from '../../database/index.js';
+import { defaultSchema, fromDatabaseError, type Queryable, quoteSchema } from '../../database/index.js';
 import { WhizbangError } from '../../errors.js';
 import { type BuildStatus, diffBuilds, watchBuild } from '../../perspectives/index.js';
 import { databaseUrl, databaseUrlOption } from '../database-url.js';
+import { example } from '../with-database.js';
 
 interface CommonOptions {
   readonly databaseUrl?: string;
@@ -62,8 +63,9 @@ function command(verb: string, description: string): Command {
     .description(description)
     .argument('<name>', 'the perspective')
     .addOption(databaseUrlOption())
-    .option('--schema <name>', 'schema of the service', 'public')
-    .option('--json', 'print JSON');
+    .option('--schema <name>', 'schema of the service', defaultSchema)
+    .option('--json', 'print JSON')
+    .addHelpText('after', example(`whizbang perspectives ${verb} orders`));
 }
 
 async function withDatabase(options: CommonOptions, work: (ask: Ask) => Promise<void>): Promise<void> {

@@ -1,13 +1,11 @@
 // `whizbang perspectives`: how they are, what is held, and what to do about it. One function per subcommand.
 import { Command, InvalidArgumentError } from 'commander';
 import type { HeldStream, PerspectiveStatus } from '../../perspectives/index.js';
+import { jsonOption } from '../arguments.js';
 import { confirm, yesOption } from '../confirm.js';
-import {
-  type PerspectiveCommandOptions,
-  withDatabaseOptions,
-  withPerspectives,
-} from '../perspective-operations.js';
+import { withPerspectives } from '../perspective-operations.js';
 import { tableText } from '../table.js';
+import { type DatabaseCommandOptions, example, withDatabaseOptions } from '../with-database.js';
 
 export function perspectivesCommand(): Command {
   return withDatabaseOptions(new Command('perspectives'))
@@ -15,7 +13,7 @@ export function perspectivesCommand(): Command {
     .option('--json', 'print JSON')
     .enablePositionalOptions()
     .addHelpText('after', example('whizbang perspectives --schema messaging'))
-    .action(async (options: PerspectiveCommandOptions & { json?: boolean }) => {
+    .action(async (options: DatabaseCommandOptions & { json?: boolean }) => {
       const all = await withPerspectives(options, (perspectives) => perspectives.status());
       console.log(options.json === true ? JSON.stringify(all, null, 2) : statusText(all));
     })
@@ -26,7 +24,6 @@ export function perspectivesCommand(): Command {
 
 const nameHelp = 'a perspective: orders, orders@2, or orders@2.3 for one build';
 const streamHelp = 'the id of its stream, the text that it is made from, or the key';
-const example = (line: string) => `\nExample:\n  $ ${line}`;
 
 function heldCommand(): Command {
   return withDatabaseOptions(new Command('held'))
@@ -34,7 +31,7 @@ function heldCommand(): Command {
     .argument('<name>', nameHelp)
     .option('--json', 'print JSON')
     .addHelpText('after', example('whizbang perspectives held orders'))
-    .action(async (name: string, options: PerspectiveCommandOptions & { json?: boolean }) => {
+    .action(async (name: string, options: DatabaseCommandOptions & { json?: boolean }) => {
       const held = await withPerspectives(options, (perspectives) => perspectives.held(name));
       console.log(options.json === true ? JSON.stringify(held, null, 2) : heldText(name, held));
     });
@@ -45,10 +42,12 @@ function retryCommand(): Command {
     .description('Try a held stream again at once.')
     .argument('<name>', nameHelp)
     .argument('<stream>', streamHelp)
+    .addOption(jsonOption())
     .addHelpText('after', example('whizbang perspectives retry orders order-1'))
-    .action(async (name: string, stream: string, options: PerspectiveCommandOptions) => {
+    .action(async (name: string, stream: string, options: DatabaseCommandOptions & { json?: boolean }) => {
       await withPerspectives(options, (perspectives) => perspectives.retry(name, stream));
-      console.log(`${stream} is tried again in ${name}.`);
+      const text = `${stream} is tried again in ${name}.`;
+      console.log(options.json === true ? JSON.stringify({ done: true, name, stream }) : text);
     });
 }
 
@@ -60,19 +59,23 @@ function skipCommand(): Command {
     .requiredOption('--version <n>', 'version of the event in its stream, as `held` shows it', wholeNumber)
     .requiredOption('--reason <text>', 'why; it is kept')
     .addOption(yesOption())
+    .addOption(jsonOption())
     .addHelpText(
       'after',
       example('whizbang perspectives skip orders order-1 --version 7 --reason "ticket 4711"'),
     )
-    .action(async (name: string, stream: string, options: PerspectiveCommandOptions & SkipArguments) => {
+    .action(async (name: string, stream: string, options: DatabaseCommandOptions & SkipArguments) => {
       const { version, reason } = options;
       const question = `Pass over version ${version} of ${stream} in ${name}? Its models will be without it.`;
-      if (!(await confirm(question, options))) {
-        console.log('Nothing was changed.');
-        return;
-      }
-      await withPerspectives(options, (perspectives) => perspectives.skip(name, stream, { version, reason }));
-      console.log(`Version ${version} of ${stream} is passed over in ${name}.`);
+      const done = await confirm(question, options);
+      if (done)
+        await withPerspectives(options, (perspectives) =>
+          perspectives.skip(name, stream, { version, reason }),
+        );
+      const text = done
+        ? `Version ${version} of ${stream} is passed over in ${name}.`
+        : 'Nothing was changed.';
+      console.log(options.json === true ? JSON.stringify({ done, name, stream, version }) : text);
     });
 }
 
@@ -80,6 +83,7 @@ interface SkipArguments {
   readonly version: number;
   readonly reason: string;
   readonly yes?: boolean;
+  readonly json?: boolean;
 }
 
 function wholeNumber(text: string): number {

@@ -1,25 +1,29 @@
 import { WhizbangError } from '../../errors.js';
-import { decodeMessage, encodeMessage } from '../encoding.js';
 import type {
   Delivery,
+  QueueFacts,
   Receiver,
   SendOutcome,
   Subscription,
   TransportConnection,
+  TransportHost,
   TransportMessage,
 } from '../transport.js';
+import { decodeMessage, encodeMessage } from '../wire/cloud-events.js';
 import type { Hub } from './hub.js';
 import type { Consumer, Handout, ServiceQueue } from './service-queue.js';
 
 export class HubConnection implements TransportConnection {
   readonly #hub: Hub;
   readonly #service: string;
+  readonly #stopWatching: () => void;
   readonly #closed = new AbortController();
   readonly #consumers: { readonly queue: ServiceQueue; readonly consumer: Consumer }[] = [];
 
-  constructor(hub: Hub, service: string) {
+  constructor(hub: Hub, host: TransportHost) {
     this.#hub = hub;
-    this.#service = service;
+    this.#service = host.instance.serviceName;
+    this.#stopWatching = hub.watch((isAway) => host.onState({ sending: !isAway, receiving: !isAway }));
   }
 
   async send(messages: readonly TransportMessage[], signal: AbortSignal): Promise<readonly SendOutcome[]> {
@@ -56,7 +60,12 @@ export class HubConnection implements TransportConnection {
     await this.#hub.untilBack(AbortSignal.any([this.#closed.signal, signal]));
   }
 
+  async inspect(): Promise<readonly QueueFacts[]> {
+    return this.#hub.inspect(this.#service);
+  }
+
   async close(): Promise<void> {
+    this.#stopWatching();
     this.#closed.abort(
       new WhizbangError('DISPOSED', { message: 'The connection to the transport is closed.' }),
     );

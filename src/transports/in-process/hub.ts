@@ -1,23 +1,26 @@
 import { EventEmitter, once } from 'node:events';
 import { WhizbangError } from '../../errors.js';
+import type { QueueFacts } from '../transport.js';
 import { type QueuedMessage, ServiceQueue } from './service-queue.js';
 
 /** A broker in memory: one queue per service, bound to addresses, for as long as the hub exists. */
 export class Hub {
   readonly #queues = new Map<string, ServiceQueue>();
   readonly #bindings = new Map<string, Set<ServiceQueue>>();
-  readonly #news = new EventEmitter();
+  readonly #news = new EventEmitter().setMaxListeners(0);
   #isAway = false;
   /** How many more messages are accepted before the outage begins. */
   #acceptsMore = Number.POSITIVE_INFINITY;
+  /** How many messages the outage loses before it ends by itself. */
+  #losesMore = Number.POSITIVE_INFINITY;
   #unordered = 0;
 
   /** Returns the service's queue, which from now on receives what is sent to these addresses. */
   bind(service: string, addresses: readonly string[]): ServiceQueue {
-    this.refuseWhenAway();
     let queue = this.#queues.get(service);
     if (queue === undefined) {
       queue = new ServiceQueue();
+      if (this.#isAway) queue.pause();
       this.#queues.set(service, queue);
     }
     for (const address of addresses) {
@@ -35,7 +38,7 @@ export class Hub {
   accept(streamId: string | null, message: QueuedMessage): void {
     this.refuseWhenAway();
     if (this.#acceptsMore === 0) {
-      this.goAway();
+      this.#begin();
       this.refuseWhenAway();
     }
     this.#acceptsMore--;
@@ -48,10 +51,28 @@ export class Hub {
     return [...this.#queues.values()].reduce((sum, queue) => sum + queue.size, 0);
   }
 
-  goAway(afterMessages = 0): void {
+  inspect(service: string): readonly QueueFacts[] {
+    const queue = this.#queues.get(service);
+    return queue === undefined ? [] : [{ name: service, ...queue.facts() }];
+  }
+
+  /** Tells whether the hub is away, now and whenever it changes. Returns what ends that. */
+  watch(tell: (isAway: boolean) => void): () => void {
+    const listener = () => tell(this.#isAway);
+    this.#news.on('state', listener);
+    listener();
+    return () => void this.#news.off('state', listener);
+  }
+
+  goAway(afterMessages = 0, forMessages = Number.POSITIVE_INFINITY): void {
     this.#acceptsMore = afterMessages;
-    if (afterMessages > 0) return;
+    this.#losesMore = forMessages;
+    if (afterMessages === 0) this.#begin();
+  }
+
+  #begin(): void {
     this.#isAway = true;
+    this.#news.emit('state');
     for (const queue of this.#queues.values()) queue.pause();
   }
 
@@ -60,6 +81,7 @@ export class Hub {
     this.#acceptsMore = Number.POSITIVE_INFINITY;
     for (const queue of this.#queues.values()) queue.resume();
     this.#news.emit('back');
+    this.#news.emit('state');
   }
 
   async untilBack(signal: AbortSignal): Promise<void> {
@@ -69,8 +91,10 @@ export class Hub {
     signal.throwIfAborted();
   }
 
+  /** Each refusal is one message that the outage has lost. */
   refuseWhenAway(): void {
     if (this.#isAway) {
+      if (--this.#losesMore === 0) this.comeBack();
       throw new WhizbangError('TRANSPORT_UNAVAILABLE', {
         message: 'The in-process transport cannot be reached.',
       });

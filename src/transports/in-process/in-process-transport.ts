@@ -8,11 +8,11 @@ import { HubConnection } from './hub-connection.js';
 /** A transport in memory. Pass the same one to all services that send to each other. */
 export interface InProcessTransport extends Transport {
   /**
-   * Starts an outage: connecting and sending are refused, nothing is delivered, and acknowledgements are
-   * lost. With `afterMessages`, that many messages are accepted first, so that a batch is cut in the middle.
-   * Its sender then receives no outcome, as with a broker whose confirmation was lost.
+   * Starts an outage: sending is refused, nothing is delivered, and acknowledgements are lost. With `afterMessages`, that
+   * many messages are accepted first, so that a batch is cut in the middle. Its sender then receives no outcome, as with
+   * a broker whose confirmation was lost. With `forMessages`, the outage ends by itself once so many were refused.
    */
-  goAway(options?: { readonly afterMessages?: number }): void;
+  goAway(options?: { readonly afterMessages?: number; readonly forMessages?: number }): void;
   /** Ends the outage. What was delivered and not acknowledged before it comes again. */
   comeBack(): void;
   /** Delivers bytes to this address as a foreign program might send them. */
@@ -28,11 +28,9 @@ export function inProcessTransport(): InProcessTransport {
   const hub = new Hub();
   return {
     name: 'in-process',
-    connect: async (host) => {
-      hub.refuseWhenAway();
-      return new HubConnection(hub, host.instance.serviceName);
-    },
-    goAway: (options) => hub.goAway(options?.afterMessages),
+    traits: { moves: 'stream', sent: 'memory', knowsReceivers: false },
+    connect: async (host) => new HubConnection(hub, host),
+    goAway: (options) => hub.goAway(options?.afterMessages, options?.forMessages),
     comeBack: () => hub.comeBack(),
     deliverUnreadable: (address, bytes) => hub.accept(null, { address, bytes: bytes.slice() }),
     pending: (service) => hub.pending(service),

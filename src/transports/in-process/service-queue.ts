@@ -1,6 +1,7 @@
 // What waits for one service: streams, of which each is held by one consumer while it has unacknowledged messages.
 // In: messages in the order of sending; consumers with their prefetch. Out: deliveries, in turn to those with room.
 // Called by the hub. It never delivers inside a call of somebody else, and never looks into a message.
+import type { QueueFacts } from '../transport.js';
 
 export interface QueuedMessage {
   readonly address: string;
@@ -94,6 +95,16 @@ export class ServiceQueue {
   resume(): void {
     this.#isPaused = false;
     this.#callTurn();
+  }
+
+  facts(): Omit<QueueFacts, 'name'> {
+    const unacknowledged = this.#consumers.reduce((sum, consumer) => sum + consumer.unacknowledged, 0);
+    return {
+      depth: this.size - unacknowledged,
+      unacknowledged,
+      consumers: this.#consumers.length,
+      oldestSeconds: null,
+    };
   }
 
   #callTurn(): void {

@@ -12,6 +12,7 @@ import type {
   TransportMessage,
 } from '../transport.js';
 import { answerMs, type Transfers, transferAll, transfersOver, unavailable } from './transfer.js';
+import { UnheardEvents } from './unheard-events.js';
 
 const longestPauseMs = 2_000;
 
@@ -21,6 +22,7 @@ export class PostgresConnection implements TransportConnection {
   readonly #transfers: Transfers;
   readonly #closed = new AbortController();
   readonly #sending = new Set<Promise<unknown>>();
+  readonly #unheard: UnheardEvents;
   /** Consecutive calls that found no database. */
   #outages = 0;
 
@@ -28,6 +30,8 @@ export class PostgresConnection implements TransportConnection {
     this.#host = host;
     this.#schema = quoteSchema(host.schema);
     this.#transfers = transfersOver(host.pool, this.#schema, host.instance);
+    const tell = (type: string, count: number) => host.onUnheard?.(type, count);
+    this.#unheard = new UnheardEvents({ pool: host.pool, schema: this.#schema, tell });
   }
 
   /**
@@ -43,12 +47,24 @@ export class PostgresConnection implements TransportConnection {
     );
   }
 
-  async send(messages: readonly TransportMessage[], signal: AbortSignal): Promise<readonly SendOutcome[]> {
+  throwIfClosed(): void {
     this.#closed.signal.throwIfAborted();
+  }
+
+  /** `isHeard`: whether another database has the message, so that it is not for nobody. */
+  async send(
+    messages: readonly TransportMessage[],
+    signal: AbortSignal,
+    isHeard: (message: TransportMessage) => boolean = () => false,
+  ): Promise<readonly SendOutcome[]> {
+    this.throwIfClosed();
     signal.throwIfAborted();
     const sending = this.#watch(transferAll(messages, this.#transfers, signal));
     // A statement under way is not cancelled; only the wait for it ends.
-    return unlessAborted(signal, sending);
+    const outcomes = await unlessAborted(signal, sending);
+    for (const [i, message] of messages.entries())
+      if (outcomes[i]?.kind === 'settled' && !isHeard(message)) this.#unheard.note(message);
+    return outcomes;
   }
 
   /** Tracks a statement until its end, also when the sender no longer waits for it. */
@@ -100,7 +116,7 @@ export class PostgresConnection implements TransportConnection {
     this.#closed.abort(
       new WhizbangError('DISPOSED', { message: 'The connection to the transport is closed.' }),
     );
-    await Promise.allSettled(this.#sending);
+    await Promise.allSettled([...this.#sending, this.#unheard.close()]);
   }
 
   async #ask<T>(question: (db: Queryable) => Promise<T>): Promise<T> {

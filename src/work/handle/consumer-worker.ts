@@ -7,12 +7,14 @@ import type { Lane } from '../lane.js';
 import type { LeaseClock } from '../leases/lease-clock.js';
 import type { Capacity } from '../streams/capacity.js';
 import { OrderedStreamProcessor } from '../streams/ordered-stream-processor.js';
-import type { ItemOutcome } from '../streams/processor-options.js';
+import type { ItemOutcome, StartedItem } from '../streams/processor-options.js';
 import { UnbrokenStreams } from '../streams/unbroken-streams.js';
+import type { ItemLimits } from './item-limits.js';
 import type { ReceptorRunner } from './receptor-runner.js';
 
 interface ConsumerWorkerOptions<Tx> {
   readonly runner: ReceptorRunner<Tx>;
+  readonly limits: ItemLimits;
   readonly leases: LeaseClock;
   /** Largest number of streams that run at once. */
   readonly concurrency: number;
@@ -41,13 +43,20 @@ export class ConsumerWorker<Tx> implements Lane {
     this.#options = options;
     this.#processor = new OrderedStreamProcessor<WorkItem>({
       maxConcurrentStreams: options.concurrency,
-      run: (item, signal) => this.#run(item, signal),
+      runStarted: (started) => this.#run(started),
       // The next call is sent first, with the messages queued meanwhile (it waits for one turn). PostgreSQL
       // and the receptors then work at the same time.
       soon: (start) => setImmediate(() => setImmediate(start)),
       together: {
         most: options.groupSize,
-        mayJoin: (item) => options.leases.isSafe(item.messageId) && options.runner.mayShare(item),
+        mayJoin: (item) =>
+          options.leases.isSafe(item.messageId) &&
+          !options.limits.concern(item) &&
+          options.runner.mayShare(item),
+        batchSize: (item) =>
+          options.leases.isSafe(item.messageId) ? options.runner.batchSizeOf(item) : undefined,
+        mayJoinBatch: (item, first) =>
+          options.leases.isSafe(item.messageId) && options.runner.mayJoinBatch(item, first),
         run: (first, next) => options.runner.runTogether(first, next),
       },
       onOutcome: (item, outcome) => this.#settle(item, outcome),
@@ -84,10 +93,15 @@ export class ConsumerWorker<Tx> implements Lane {
     return this.room() > 0 && this.#processor.heldCount <= Math.max(concurrency, capacity.get() / 2);
   }
 
+  limits(): Readonly<Record<string, number>> | undefined {
+    return this.#options.limits.asks();
+  }
+
   add(items: readonly WorkItem[]): void {
     // The call that handed it out may have been under way when this worker stopped.
     const mayRun = (item: WorkItem) => this.#taking && this.#unbroken.admits(item);
     const refused = items.filter((item) => !mayRun(item));
+    for (const item of items) this.#options.limits.added(item);
     for (const item of refused) this.#settle(item, { kind: 'released' });
     this.#processor.add(refused.length === 0 ? items : items.filter((item) => !refused.includes(item)));
   }
@@ -119,6 +133,7 @@ export class ConsumerWorker<Tx> implements Lane {
 
   stopTaking(): void {
     this.#taking = false;
+    this.#options.limits.stop();
     this.#processor.releaseQueued();
   }
 
@@ -131,17 +146,30 @@ export class ConsumerWorker<Tx> implements Lane {
     await this.#processor.whenIdle();
   }
 
-  async #run(item: WorkItem, signal: AbortSignal): Promise<ItemOutcome> {
+  #run(started: StartedItem<WorkItem>): ItemOutcome | Promise<ItemOutcome> {
+    const { item } = started;
     if (!this.#options.leases.isSafe(item.messageId)) {
       this.#options.onLeaseLost(item.messageId);
       return { kind: 'forgotten' };
     }
-    return this.#options.runner.run(item, signal);
+    return this.#options.limits.concern(item) ? this.#runLimited(started) : this.#options.runner.run(started);
+  }
+
+  async #runLimited(started: StartedItem<WorkItem>): Promise<ItemOutcome> {
+    const { limits, runner } = this.#options;
+    const entered = await limits.enter(started.item);
+    if ('outcome' in entered) return entered.outcome;
+    try {
+      return await runner.run(started);
+    } finally {
+      entered.leave();
+    }
   }
 
   #settle(item: WorkItem, outcome: ItemOutcome): void {
-    const { leases, capacity, failureOf, report, onRoom } = this.#options;
+    const { leases, limits, capacity, failureOf, report, onRoom } = this.#options;
     const { messageId } = item;
+    limits.settled(item);
     leases.drop(messageId);
     capacity.handled();
     if (outcome.kind !== 'completed' && outcome.kind !== 'settled') this.#unbroken.break(item);

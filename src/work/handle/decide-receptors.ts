@@ -8,6 +8,7 @@ import type { WorkUnit } from '../../strategies/index.js';
 import { type DecisionListeners, type FailedAttempt, messageOf } from './failed-attempt.js';
 import type { FailedReceptor, UnfinishedReceptors } from './receptor-error.js';
 import type { RetryPolicies } from './retry-policies.js';
+import { givingUp } from './task.js';
 
 interface ReceptorDecisionsOptions<Tx> extends DecisionListeners {
   readonly policies: RetryPolicies<Tx>;
@@ -46,6 +47,10 @@ export function decideReceptors<Tx>(
   };
   if (waits.length === 0) {
     const error = describeMissing(missing);
+    if ([...decided, ...givenUp].some(({ receptor }) => receptor.onGivenUp !== undefined)) {
+      onWait(0);
+      return unitOf(item, { ...report, ...givingUp, error }, decided);
+    }
     const attempts = item.attempts + (isCounted ? 1 : 0);
     onGivenUp({ ...messageOf(item), ...deathOf(decided, givenUp, { attempts, error }) });
     return unitOf(item, { ...report, error, deadLetter: true }, decided);

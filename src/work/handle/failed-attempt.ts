@@ -1,10 +1,14 @@
 import type { WorkItem } from '../../message.js';
+import { traceIdOf } from '../../messages/index.js';
 
 /** An attempt that failed. */
 export interface FailedAttempt {
   readonly source: 'outbox' | 'inbox';
   readonly messageId: string;
   readonly type: string;
+  readonly streamId: string | null;
+  /** The trace that the message was sent in. Absent: it was sent in none. */
+  readonly traceId?: string;
   /** The name of the receptor that failed. Absent: none did, or several have. */
   readonly receptor?: string;
   readonly attempt: number;
@@ -24,6 +28,8 @@ export interface DecisionListeners {
   readonly onWait: (seconds: number) => void;
 }
 
-export function messageOf({ source, messageId, eventType: type }: WorkItem) {
-  return { source: source as FailedAttempt['source'], messageId, type };
+export function messageOf({ source, messageId, eventType: type, streamId, metadata }: WorkItem) {
+  const traceId = traceIdOf(metadata);
+  const trace = traceId === undefined ? {} : { traceId };
+  return { source: source as FailedAttempt['source'], messageId, type, streamId, ...trace };
 }

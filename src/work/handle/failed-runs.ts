@@ -8,7 +8,7 @@ import type { Logger } from '../../logger.js';
 import type { MessageId, WorkItem } from '../../message.js';
 import type { Receptor } from '../../receptors/index.js';
 import { isLeaseLost } from '../leases/lease-lost.js';
-import type { ItemOutcome } from '../streams/processor-options.js';
+import type { ItemOutcome, StartedItem } from '../streams/processor-options.js';
 import { BrokenConnections, isBrokenConnection, isNoConnection } from '../transaction/broken-connections.js';
 import { failed } from './receptor-error.js';
 import type { Task } from './task.js';
@@ -43,13 +43,13 @@ export class FailedRuns<Tx> {
 
   outcomeOf(
     error: unknown,
-    { item, receptor, signal }: Pick<Task<Tx>, 'item' | 'receptor' | 'signal'>,
+    { started, receptor }: Pick<Task<Tx>, 'started' | 'receptor'>,
     { hasBegun, isSettled }: Progress,
   ): Promise<ItemOutcome> | ItemOutcome {
     if (isLeaseLost(error)) return { kind: 'forgotten' };
-    if (signal.aborted) return { kind: 'released' }; // its time was up: not the fault of the message
+    if (started.aborted) return { kind: 'released' }; // its time was up: not the fault of the message
     const isUnknown = isSettled && isUnanswered(error);
-    return this.notRun(error, item, receptor, { hasBegun, isUnknown, signal });
+    return this.notRun(error, started, receptor, { hasBegun, isUnknown });
   }
 
   /**
@@ -58,13 +58,13 @@ export class FailedRuns<Tx> {
    */
   async outcomeInGroup(
     error: unknown,
-    { item, receptor, signal }: Pick<Task<Tx>, 'item' | 'receptor' | 'signal'>,
+    { started, receptor }: Pick<Task<Tx>, 'started' | 'receptor'>,
     { lost, isSettled }: { readonly lost: readonly MessageId[]; readonly isSettled: boolean },
   ): Promise<ItemOutcome | undefined> {
-    if (isLeaseLost(signal.reason) || lost.includes(item.messageId)) return { kind: 'forgotten' };
-    if (signal.aborted) return { kind: 'released' };
+    if (isLeaseLost(started.reason) || lost.includes(started.item.messageId)) return { kind: 'forgotten' };
+    if (started.aborted) return { kind: 'released' };
     if (!isSettled || !isUnanswered(error)) return undefined;
-    return this.notRun(error, item, receptor, { hasBegun: true, isUnknown: true, signal });
+    return this.notRun(error, started, receptor, { hasBegun: true, isUnknown: true });
   }
 
   /**
@@ -75,10 +75,11 @@ export class FailedRuns<Tx> {
    */
   async notRun(
     error: unknown,
-    { messageId }: WorkItem,
+    started: StartedItem<WorkItem>,
     receptor: Receptor<Tx> | undefined,
-    { hasBegun, isUnknown = false, signal }: { hasBegun: boolean; isUnknown?: boolean; signal: AbortSignal },
+    { hasBegun, isUnknown = false }: { hasBegun: boolean; isUnknown?: boolean },
   ): Promise<ItemOutcome> {
+    const { messageId } = started.item;
     const foundNone = !hasBegun && (isNoConnection(error) || isBrokenConnection(error));
     if (!foundNone && !this.#brokenConnections.forgives(messageId, error, isUnknown)) {
       return failed(receptor, error, false);
@@ -89,7 +90,7 @@ export class FailedRuns<Tx> {
         ? 'No connection was available for a receptor; it will run again'
         : 'The connection of a receptor broke, or its commit was not answered; it will run again',
     );
-    if (foundNone) await pause(noConnectionMs, undefined, { signal }).catch(() => {});
+    if (foundNone) await pause(noConnectionMs, undefined, { signal: started.signal }).catch(() => {});
     return { kind: 'released' };
   }
 }

@@ -4,21 +4,25 @@
 import { outageFacts } from '../../describe-error.js';
 import type { Logger } from '../../logger.js';
 import type { WorkItem } from '../../message.js';
-import { sealedWith } from '../../messages/index.js';
+import { type Envelope, sealedWith } from '../../messages/index.js';
 import type { Receptor } from '../../receptors/index.js';
 import type { ItemOutcome, StartedItem } from '../streams/processor-options.js';
 import type { FailedRuns } from './failed-runs.js';
 import type { ReceptorRegistry } from './receptor-registry.js';
+import type { RetryPolicies } from './retry-policies.js';
 import type { Sharing } from './sharing.js';
 import { nextStage } from './stages.js';
-import { readFor, type Task } from './task.js';
+import { readFor, type Task, taskOf } from './task.js';
 import type { TaskRunner } from './task-runner.js';
 
 interface GroupRunnerOptions<Tx> {
   readonly registry: ReceptorRegistry<Tx>;
   readonly tasks: TaskRunner<Tx>;
   readonly failedRuns: FailedRuns<Tx>;
+  readonly policies: RetryPolicies<Tx>;
   readonly sharing: Sharing<Tx>;
+  /** Called when a receptor has handled a message. */
+  readonly onHandled: (task: Task<Tx>) => void;
   readonly logger: Logger;
 }
 
@@ -53,18 +57,20 @@ export class GroupRunner<Tx> {
     first: StartedItem<WorkItem>,
     next: () => StartedItem<WorkItem> | undefined,
   ): Promise<readonly (ItemOutcome | undefined)[]> {
-    const { tasks, failedRuns, sharing, logger } = this.#options;
+    const { tasks, failedRuns, sharing, onHandled, logger } = this.#options;
     const started = [first];
-    const firstTask = await this.#taskOf(first);
+    const joined: Task<Tx>[] = [];
+    const firstTask = await this.#taskOf(first, (task) => joined.push(task));
     const transaction = tasks.transaction();
     try {
-      await transaction.run(firstTask, async () => {
+      await transaction.run(firstTask, () => {
         if (transaction.openMs > longestOpenMs) return undefined;
         const another = next();
         if (another === undefined) return undefined;
         started.push(another);
-        return this.#taskOf(another);
+        return this.#taskOf(another, (task) => joined.push(task));
       });
+      for (const task of joined) onHandled(task);
       return started.map(() => ({ kind: 'settled' }));
     } catch (error) {
       if (started.length === 1) return [await failedRuns.outcomeOf(error, firstTask, transaction)];
@@ -77,19 +83,32 @@ export class GroupRunner<Tx> {
         transaction.openMs,
       );
       return Promise.all(
-        started.map(({ item, signal }) =>
-          failedRuns.outcomeInGroup(error, { item, signal, receptor: this.#receptorOf(item) }, transaction),
+        started.map((each) =>
+          failedRuns.outcomeInGroup(
+            error,
+            { started: each, receptor: this.#receptorOf(each.item) },
+            transaction,
+          ),
         ),
       );
     }
   }
 
-  async #taskOf({ item, signal }: StartedItem<WorkItem>): Promise<Task<Tx>> {
+  /** Makes a task: at once, unless its schema is asynchronous. */
+  #taskOf(started: StartedItem<WorkItem>, onMade: (task: Task<Tx>) => void): Task<Tx> | Promise<Task<Tx>> {
+    const { item } = started;
     const receptor = this.#receptorOf(item);
-    const envelope = await readFor(item, receptor, false);
-    const attempt = item.attempts + 1;
-    const begunAt = performance.now();
-    return { item, envelope, receptor, attempt, isLast: true, isOneOfSeveral: false, signal, begunAt };
+    const made = (envelope: Envelope): Task<Tx> => {
+      const attempt = item.attempts + 1;
+      const begunAt = performance.now();
+      const isLastAttempt = this.#options.policies.isLast(receptor, attempt);
+      const only = { isLast: true, isOneOfSeveral: false };
+      const task = taskOf({ item, receptor, attempt, isLastAttempt, ...only, started, begunAt }, envelope);
+      onMade(task);
+      return task;
+    };
+    const reading = readFor(item, receptor, false);
+    return reading instanceof Promise ? reading.then(made) : made(reading);
   }
 
   /** Returns the only receptor: a message that may share has exactly one. */

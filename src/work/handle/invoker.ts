@@ -16,6 +16,13 @@ import type { RunWatched } from '../transaction/transaction-watch.js';
 import type { ReceptorRegistry } from './receptor-registry.js';
 import { runHandler } from './run-handler.js';
 
+interface InvokingTelemetry {
+  invoke<T>(
+    command: { envelope: Invocation['envelope']; receptor: { name: string } },
+    run: () => Promise<T>,
+  ): Promise<T>;
+}
+
 interface LocalInvokerOptions<Tx> {
   readonly registry: ReceptorRegistry<Tx>;
   readonly transaction: RunWatched<Tx>;
@@ -23,6 +30,8 @@ interface LocalInvokerOptions<Tx> {
   readonly outbox: OutboxWriter;
   /** The event store, for decisions of receptors. */
   readonly events: EventStore;
+  /** Records that a receptor runs. */
+  readonly telemetry?: InvokingTelemetry | undefined;
   /** Origin of the messages that the receptors send. */
   readonly origin: Omit<Origin, 'invoker'>;
 }
@@ -43,10 +52,18 @@ export class LocalInvoker<Tx> {
     this.#isStopped = true;
   }
 
-  async invoke({ envelope, tx, signal, outbox }: Invocation): Promise<unknown> {
-    const [receptor] = this.#options.registry.receptorsFor(envelope.type);
+  async invoke(invocation: Invocation): Promise<unknown> {
+    const { envelope } = invocation;
+    const { registry, telemetry } = this.#options;
+    const [receptor] = registry.receptorsFor(envelope.type);
     if (receptor === undefined) throw noReceptor(envelope);
     if (this.#isStopped) throw stopped(envelope);
+    const run = () => this.#runIn(receptor, invocation);
+    return telemetry?.invoke({ envelope, receptor }, run) ?? run();
+  }
+
+  /** Runs it in the transaction of the caller, in one of its own, or in none. */
+  async #runIn(receptor: Receptor<Tx>, { envelope, tx, signal, outbox }: Invocation): Promise<unknown> {
     if (!receptor.transactional) return this.#run(receptor, envelope, undefined, signal ?? never(), outbox);
     if (tx !== undefined) return this.#run(receptor, envelope, tx as Tx, signal ?? never(), outbox);
     return this.#options.transaction((own, watched) => {
@@ -63,9 +80,17 @@ export class LocalInvoker<Tx> {
     outbox: OutboxWriter,
   ): Promise<unknown> {
     const sent = new CollectedMessages();
-    const dispatcher = continuing({ ...this.origin, tx: tx as object | undefined }, envelope, sent);
+    const dispatcher = () => continuing({ ...this.origin, tx: tx as object | undefined }, envelope, sent);
     const { events } = this.#options;
-    const returned = await runHandler(receptor, { envelope, tx, attempt: 1, signal, dispatcher, events });
+    const returned = await runHandler(receptor, {
+      envelope,
+      tx,
+      attempt: 1,
+      isLastAttempt: true, // nothing tries it again
+      abort: { signal },
+      dispatcher,
+      events,
+    });
     if (sent.messages.length > 0) await outbox.store(sent.messages, tx);
     return returned;
   }

@@ -54,6 +54,18 @@ export class UnfinishedReceptors<Tx> {
   }
 }
 
+/** Reason why a message that is given up is not buried yet. Its receptors do not run again. */
+export class NotBuried {
+  readonly cause: unknown;
+  /** Undefined: it is buried now, because there is nothing to call. */
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(cause: unknown, retryAfterSeconds?: number) {
+    this.cause = cause;
+    this.retryAfterSeconds = retryAfterSeconds;
+  }
+}
+
 export function interruptedTooOften<Tx>(
   interruptions: number,
   receptors: readonly Receptor<Tx>[],

@@ -1,4 +1,10 @@
-import { countInterruption, type ReceptorRecord, receptorRecords } from '../../coordinator/index.js';
+import {
+  countInterruption,
+  type LastFailure,
+  lastFailure,
+  type ReceptorRecord,
+  receptorRecords,
+} from '../../coordinator/index.js';
 import { type ConnectionPool, type Queryable, withPooledClient } from '../../database/index.js';
 import { type MessageId, WorkBatchFlags, type WorkItem } from '../../message.js';
 
@@ -27,9 +33,14 @@ export class ReceptorRecords {
    * Counts an interruption, if the previous lease holder died or stalled, and may have been running the
    * message. Returns how often that has happened.
    */
-  async interruptionsOf({ messageId, flags }: WorkItem): Promise<number> {
+  interruptionsOf({ messageId, flags }: WorkItem): number | Promise<number> {
     if ((flags & WorkBatchFlags.Orphaned) === 0) return 0;
     return this.#ask((db) => countInterruption(db, this.#schema, messageId));
+  }
+
+  /** Returns the last failure of the message. */
+  lastFailureOf(messageId: MessageId): Promise<LastFailure> {
+    return this.#ask((db) => lastFailure(db, this.#schema, messageId));
   }
 
   #ask<T>(question: (db: Queryable) => Promise<T>): Promise<T> {

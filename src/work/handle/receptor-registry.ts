@@ -7,8 +7,12 @@ import { unreadable } from '../publish/unreadable.js';
 export class ReceptorRegistry<Tx> {
   readonly #byType = new Map<string, Receptor<Tx>[]>();
 
-  constructor(receptors: readonly Receptor<Tx>[]) {
-    for (const receptor of receptors) this.#add(receptor);
+  readonly #otherAddresses: readonly string[];
+  readonly #handlerNames: string[] = [unreadable];
+
+  /** `otherAddresses`: what it receives besides what it has receptors for. */
+  constructor(otherAddresses: readonly string[] = []) {
+    this.#otherAddresses = otherAddresses;
   }
 
   get isEmpty(): boolean {
@@ -19,29 +23,45 @@ export class ReceptorRegistry<Tx> {
     return this.#byType.get(type) ?? [];
   }
 
-  /** Returns the handler names that this instance may claim. */
-  handlerNames(): readonly string[] {
-    return [...this.#byType.keys(), unreadable];
+  /** The handler names that this instance may claim without a limit. The list grows with each receptor that is added. */
+  get handlerNames(): readonly string[] {
+    return this.#handlerNames;
   }
 
-  /** Returns the addresses to subscribe to: the service's name (for commands) and the topics of events. */
+  /** Returns the receptors with a limit, by the types of their messages. */
+  limited(): readonly (readonly [type: string, receptor: Receptor<Tx>])[] {
+    return [...this.#byType].flatMap(([type, receptors]) => {
+      const receptor = receptors.find(({ limit }) => limit !== undefined);
+      return receptor === undefined ? [] : [[type, receptor] as const];
+    });
+  }
+
+  /**
+   * Returns the addresses to subscribe to: the service's name (for commands) and the topics of events, where it has
+   * receptors, and the others that it was given.
+   */
   addresses(service: string): readonly string[] {
+    if (this.isEmpty) return this.#otherAddresses;
     const topics = [...this.#byType.values()]
       .flat()
       .flatMap(({ definition }) =>
         definition.kind === 'event' ? [definition.address ?? definition.type, ...definition.formerly] : [],
       );
-    return [...new Set([service, ...topics])];
+    return [...new Set([service, ...topics, ...this.#otherAddresses])];
   }
 
-  #add(receptor: Receptor<Tx>): void {
+  add(receptor: Receptor<Tx>): void {
     const { type, formerly } = receptor.definition as MessageDefinition<MessageKind, never, unknown, unknown>;
-    for (const name of [type, ...formerly]) this.#addFor(name, receptor);
+    for (const name of [type, ...formerly]) this.#refuseSecond(name, receptor);
+    for (const name of [type, ...formerly]) this.#byType.set(name, [...this.receptorsFor(name), receptor]);
+    const limited = new Map(this.limited());
+    const unlimited = [...this.#byType.keys()].filter((name) => !limited.has(name));
+    this.#handlerNames.splice(0, Infinity, ...unlimited, unreadable);
   }
 
-  #addFor(type: string, receptor: Receptor<Tx>): void {
+  #refuseSecond(type: string, receptor: Receptor<Tx>): void {
     const { kind } = receptor.definition;
-    const known = this.#byType.get(type) ?? [];
+    const known = this.receptorsFor(type);
     if (known.length > 0 && kind === 'command') {
       throw invalidOption(
         'createWhizbang',
@@ -58,6 +78,21 @@ export class ReceptorRegistry<Tx> {
         'Give each a name of its own: receptor(definition, { name: "…" }, handler). The name is stored with what the receptor has handled, so it must not change.',
       );
     }
-    this.#byType.set(type, [...known, receptor]);
+    if (known.length > 0 && [...known, receptor].some(({ batch }) => batch !== undefined)) {
+      throw invalidOption(
+        'createWhizbang',
+        'receptors',
+        `${type} has a receptor of batches and another one`,
+        'A receptor of batches is the only one of its message in a service. Let the other send a command.',
+      );
+    }
+    if (receptor.limit !== undefined && known.some(({ limit }) => limit !== undefined)) {
+      throw invalidOption(
+        'createWhizbang',
+        'receptors',
+        `two receptors of ${type} have limits`,
+        'A limit holds back the message for all its receptors, so one of them may have it. Let the other send a command, and limit its receptor.',
+      );
+    }
   }
 }

@@ -2,7 +2,6 @@
 // In: the first, and a function that brings the next. Out: all their effects, the messages they sent and
 // their completions, or nothing. Called by the task runner and the group runner. It never decides the outcome
 // of a message that was not handled.
-
 import { noRoom, spoilTransaction, type WorkCoordinator } from '../../coordinator/index.js';
 import type { Queryable } from '../../database/index.js';
 import type { OutboxWriter } from '../../dispatch/index.js';
@@ -11,6 +10,7 @@ import type { MessageId, NewOutboxMessage } from '../../message.js';
 import type { WorkUnit } from '../../strategies/index.js';
 import { isLeaseLost } from '../leases/lease-lost.js';
 import type { RunWatched } from '../transaction/transaction-watch.js';
+import type { Abort } from './run-handler.js';
 import { reportOf, type Task } from './task.js';
 
 interface ReceptorTransactionOptions<Tx> {
@@ -20,9 +20,14 @@ interface ReceptorTransactionOptions<Tx> {
   readonly settling: Set<MessageId>;
   /** Stores the messages that were sent, in this transaction. */
   readonly outbox: OutboxWriter;
-  handle(task: Task<Tx>, tx: Tx, signal: AbortSignal): Promise<readonly NewOutboxMessage[]>;
+  handle(task: Task<Tx>, tx: Tx, abort: Abort): Promise<readonly NewOutboxMessage[]>;
   readonly onStep: (step: string, task: Task<Tx>) => void;
+  /** Called with the time that it took to complete the messages and to commit. */
+  readonly onCommitted: (milliseconds: number) => void;
 }
+
+/** Brings another task, or undefined when no more shall join. */
+type NextTask<Tx> = () => Task<Tx> | undefined | Promise<Task<Tx> | undefined>;
 
 type Watched = Parameters<Parameters<RunWatched<unknown>>[0]>[1];
 
@@ -32,8 +37,9 @@ export class ReceptorTransaction<Tx> {
   /** Aborts the transaction when one of its tasks is aborted: they are committed or rolled back together. */
   readonly #abort = new AbortController();
   readonly #onAbort = () =>
-    this.#abort.abort(this.#tasks.find(({ signal }) => signal.aborted)?.signal.reason);
+    this.#abort.abort(this.#tasks.find(({ started }) => started.aborted)?.started.reason);
   #begunAt: number | undefined;
+  #handledAt = 0;
   /** Whether everything is done except the commit. */
   isSettled = false;
   /** Messages whose leases PostgreSQL reported as lost. */
@@ -52,8 +58,8 @@ export class ReceptorTransaction<Tx> {
     return this.#begunAt === undefined ? 0 : performance.now() - this.#begunAt;
   }
 
-  /** Resolves when it is committed. `next` returns another task, or undefined when no more shall join. */
-  async run(first: Task<Tx>, next: () => Promise<Task<Tx> | undefined>): Promise<void> {
+  /** Resolves when it is committed. */
+  async run(first: Task<Tx>, next: NextTask<Tx>): Promise<void> {
     const { transaction, settling } = this.#options;
     let thrown: { readonly error: unknown } | undefined;
     this.#join(first);
@@ -73,42 +79,39 @@ export class ReceptorTransaction<Tx> {
       // If `transaction` swallows errors, the message must not count as handled.
       if (!this.isSettled) throw thrown === undefined ? notBegun() : thrown.error;
       this.#step('committed');
+      this.#options.onCommitted(performance.now() - this.#handledAt);
     } finally {
-      for (const { item, signal } of this.#tasks) {
-        settling.delete(item.messageId);
-        signal.removeEventListener('abort', this.#onAbort);
-      }
+      for (const { item } of this.#tasks) settling.delete(item.messageId);
     }
   }
 
-  async #work(tx: Tx, watched: Watched, next: () => Promise<Task<Tx> | undefined>): Promise<void> {
+  async #work(tx: Tx, watched: Watched, next: NextTask<Tx>): Promise<void> {
     const { onStep, settling } = this.#options;
     let messages: readonly NewOutboxMessage[] = [];
     for (let i = 0; ; i++) {
-      const task = this.#tasks[i] ?? this.#join(await next());
+      const coming = this.#tasks[i] === undefined ? next() : undefined;
+      const task = this.#tasks[i] ?? this.#join(coming instanceof Promise ? await coming : coming);
       if (task === undefined) break;
       // Stored now, so that messages of the next task follow these, whichever way it sends them. A plain
       // insert, so that nothing waits for a lock of this transaction.
       if (messages.length > 0) await this.#options.outbox.store(messages, tx);
       onStep('begun', task);
-      messages = await this.#options.handle(task, tx, watched.signal);
+      messages = await this.#options.handle(task, tx, watched);
       onStep('handled', task);
     }
     // The fence does not detect a lease that was lost and then leased to this instance again.
-    for (const { signal } of this.#tasks) if (isLeaseLost(signal.reason)) throw signal.reason;
+    for (const { started } of this.#tasks) if (isLeaseLost(started.reason)) throw started.reason;
     watched.refuseGivenUp();
+    this.#handledAt = performance.now();
     for (const { item } of this.#tasks) settling.add(item.messageId);
     await this.#settle(reportOf(this.#tasks, messages), watched.db);
   }
 
-  #join(task: Task<Tx>): Task<Tx>;
-  #join(task: Task<Tx> | undefined): Task<Tx> | undefined;
-  #join(task: Task<Tx> | undefined): Task<Tx> | undefined {
-    if (task === undefined) return undefined;
+  #join<Joining extends Task<Tx> | undefined>(task: Joining): Joining {
+    if (task === undefined) return task;
     this.#tasks.push(task);
     this.#options.onStep('starting', task);
-    task.signal.addEventListener('abort', this.#onAbort, { once: true });
-    if (task.signal.aborted) this.#onAbort();
+    task.started.whenAborted(this.#onAbort);
     return task;
   }
 
@@ -118,8 +121,7 @@ export class ReceptorTransaction<Tx> {
 
   /** Completes the messages, as the last statement: it locks the rows of their streams until the commit. */
   async #settle(unit: WorkUnit, db: Queryable): Promise<void> {
-    const request = { ...unit, ...noRoom };
-    const { leaseLost } = await this.#options.coordinator.processWorkBatch(request, db);
+    const { leaseLost } = await this.#options.coordinator.processWorkBatch({ ...unit, ...noRoom }, db);
     const [lost] = leaseLost;
     if (lost === undefined) return;
     this.lost = leaseLost.map(({ messageId }) => messageId);

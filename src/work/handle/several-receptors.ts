@@ -5,7 +5,7 @@
 import type { WorkItem } from '../../message.js';
 import type { Receptor } from '../../receptors/index.js';
 import { isLeaseLost } from '../leases/lease-lost.js';
-import type { ItemOutcome } from '../streams/processor-options.js';
+import type { ItemOutcome, StartedItem } from '../streams/processor-options.js';
 import type { FailedRuns } from './failed-runs.js';
 import {
   type FailedReceptor,
@@ -35,7 +35,8 @@ export class SeveralReceptors<Tx> {
     this.#options = options;
   }
 
-  async run(item: WorkItem, receptors: readonly Receptor<Tx>[], signal: AbortSignal): Promise<ItemOutcome> {
+  async run(started: StartedItem<WorkItem>, receptors: readonly Receptor<Tx>[]): Promise<ItemOutcome> {
+    const { item } = started;
     const { records, policies, failedRuns } = this.#options;
     let interruptions: number;
     let turns: ReturnType<typeof turnsOf<Tx>>;
@@ -43,7 +44,7 @@ export class SeveralReceptors<Tx> {
       interruptions = await records.interruptionsOf(item);
       turns = turnsOf(item, receptors, await records.of(item.messageId));
     } catch (error) {
-      return failedRuns.notRun(error, item, undefined, { hasBegun: false, signal });
+      return failedRuns.notRun(error, started, undefined, { hasBegun: false });
     }
     const { due, waiting, givenUp } = turns;
     const missing = [...due, ...waiting, ...givenUp].map(({ receptor }) => receptor);
@@ -53,13 +54,14 @@ export class SeveralReceptors<Tx> {
     }
     const failures: FailedReceptor<Tx>[] = [];
     for (const [i, { receptor, failures: before }] of due.entries()) {
-      if (signal.aborted) return isLeaseLost(signal.reason) ? { kind: 'forgotten' } : { kind: 'released' };
+      if (started.aborted) return isLeaseLost(started.reason) ? { kind: 'forgotten' } : { kind: 'released' };
       const begunAt = performance.now();
       const attempt = before + 1;
       const isLast = i === missing.length - 1 && failures.length === 0;
-      const task = { item, receptor, attempt, isLast, isOneOfSeveral: true, signal, begunAt };
+      const isLastAttempt = policies.isLast(receptor, attempt);
+      const task = { item, receptor, attempt, isLastAttempt, isLast, isOneOfSeveral: true, started, begunAt };
       const outcome = await this.#options.tasks.run(task);
-      if (outcome === undefined) continue;
+      if (outcome.kind === 'settled') continue;
       if (outcome.kind !== 'failed') return outcome;
       const { cause, isFinal } = outcome.error as ReceptorError<Tx>;
       failures.push({ receptor, attempt, cause, isFinal, tookSeconds: secondsSince(begunAt) });

@@ -13,6 +13,13 @@ interface ListenerOptions {
   readonly onWake: () => void;
   /** Called when something was stored while another session keeps the watch. */
   readonly onHint: () => void;
+  /**
+   * Called when a timer was set: with its time, in seconds since 1970. With 0 when it begins or ceases to
+   * listen, because timers may have been set meanwhile.
+   */
+  readonly onTimer: (due: number) => void;
+  /** Called when the answer to a request has come, of any instance. */
+  readonly onAnswer: (requestId: string) => void;
   readonly logger: Logger;
 }
 
@@ -26,7 +33,8 @@ const longestReconnectMs = 10_000;
  * is committed later notifies. The lock that marks the sleep belongs to the session and ends with it.
  *
  * All listening sessions receive every notification. An empty payload is for the session that keeps the
- * watch, the number of a session is for that session, and `all` is for all sessions.
+ * watch, the number of a session is for that session, and `all` is for all sessions. `timer` and a time tell
+ * all sessions of a timer, whether they sleep or not, and `answer` and an id of an answer that has come.
  */
 export class Listener {
   readonly #options: ListenerOptions;
@@ -44,6 +52,10 @@ export class Listener {
 
   constructor(options: ListenerOptions) {
     this.#options = options;
+  }
+
+  get isListening(): boolean {
+    return this.#client !== undefined;
   }
 
   get sleep(): Sleep {
@@ -69,6 +81,7 @@ export class Listener {
       if (this.#wasLost) logger.warn({}, 'LISTEN works again');
       this.#wasLost = false;
       this.#react('connected');
+      this.#options.onTimer(0);
     } catch (error) {
       await client?.end().catch(() => {}); // a borrowed client would never return to its pool
       // Logged once per outage: the attempts go on for as long as it lasts.
@@ -127,7 +140,10 @@ export class Listener {
   }
 
   #hear(client: ListenClient, payload: string): void {
-    if (client !== this.#client || !['', 'all', this.#pid].includes(payload)) return;
+    if (client !== this.#client) return;
+    if (payload.startsWith('timer ')) this.#options.onTimer(Number(payload.slice('timer '.length)));
+    if (payload.startsWith('answer ')) this.#options.onAnswer(payload.slice('answer '.length));
+    if (!['', 'all', this.#pid].includes(payload)) return;
     const event = payload === '' ? 'stored' : 'called';
     const hasWoken = this.#react(this.#wasWoken ? `${event}Again` : event);
     this.#wasWoken ||= hasWoken;
@@ -141,6 +157,7 @@ export class Listener {
     this.#options.logger.warn({}, 'The LISTEN connection was lost; polling until it is back');
     this.#wasLost = true;
     this.#react('lost');
+    this.#options.onTimer(0);
     this.#reconnectLater();
   }
 

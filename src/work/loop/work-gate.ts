@@ -1,3 +1,4 @@
+import { outsideReceptors } from '../../dispatch/index.js';
 import type { WorkBatch } from '../../message.js';
 import type { RoomNow } from '../../strategies/index.js';
 import type { WorkLoop } from './work-loop.js';
@@ -29,6 +30,7 @@ export class WorkGate {
   }
 
   take(batch: WorkBatch, sentAt: number): void {
-    this.#loop?.take(batch, sentAt);
+    // A receptor that sends may have made this call: what is begun now is no part of that receptor.
+    outsideReceptors(() => this.#loop?.take(batch, sentAt));
   }
 }

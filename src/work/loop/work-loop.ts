@@ -116,7 +116,7 @@ export class WorkLoop {
   }
 
   /** Returns the room of all lanes. Called when a call is built, also when a sender makes it. */
-  room(): Required<Omit<RoomNow, 'continuesAbove'>> {
+  room(): RoomNow {
     const [outbox, inbox] = sources.map((source) => this.#options.lanes.find((it) => it.source === source));
     this.#asked = { outbox: outbox?.room() ?? 0, inbox: inbox?.room() ?? 0 };
     return {
@@ -124,6 +124,7 @@ export class WorkLoop {
       spareOutbox: outbox?.spare() ?? 0,
       spareInbox: inbox?.spare() ?? 0,
       perspectives: this.#options.perspectives?.room() ?? 0,
+      limits: this.#asked.inbox > 0 ? inbox?.limits?.() : undefined,
     };
   }
 

@@ -7,13 +7,17 @@ import { describeError } from '../../describe-error.js';
 import { WhizbangError } from '../../errors.js';
 import type { Logger } from '../../logger.js';
 import type { NewInboxMessage } from '../../message.js';
+import { readPriority } from '../../messages/index.js';
 import type { QueuedUnit, WorkUnit } from '../../strategies/index.js';
 import type { Delivery, TransportMessage } from '../../transports/index.js';
+import { ArrivalOrder } from './arrival-order.js';
 import { isUnreadable, storeUnreadable, unreadable } from './unreadable.js';
 
 interface DeliveryIntakeOptions {
   readonly queue: (unit: WorkUnit) => QueuedUnit;
   readonly hasReceptor: (type: string) => boolean;
+  /** Told when a message was stored that may have arrived out of order. */
+  readonly onLate?: () => void;
   readonly logger: Logger;
 }
 
@@ -21,9 +25,11 @@ const refusedPauseMs = 1_000;
 
 export class DeliveryIntake {
   readonly #options: DeliveryIntakeOptions;
+  readonly #order = new ArrivalOrder();
   readonly #underWay = new Set<Promise<void>>();
   readonly #waiting = new Map<Delivery, QueuedUnit>();
   readonly #unknownTypes = new Set<string>();
+  readonly #abandoned = new AbortController();
 
   constructor(options: DeliveryIntakeOptions) {
     this.#options = options;
@@ -44,16 +50,21 @@ export class DeliveryIntake {
 
   /** Gives back to the transport what no call has taken, because there is no time left. */
   abandon(): void {
+    this.#abandoned.abort();
     for (const unit of this.#waiting.values()) unit.withdraw();
   }
 
   async #store(delivery: Delivery): Promise<void> {
     const { logger } = this.#options;
     try {
-      await this.#carry(delivery, newMessage(delivery.content));
+      const arrivedAfter = this.#order.take(delivery.content);
+      const message = newMessage(delivery.content);
+      await this.#carry(delivery, arrivedAfter === undefined ? message : { ...message, arrivedAfter });
+      this.#order.stored(delivery.content);
+      if (arrivedAfter !== undefined) this.#options.onLate?.();
     } catch (error) {
       if (!blamesTheMessage(error)) {
-        await delivery.reject().catch(() => {});
+        await this.#reject(delivery);
         return;
       }
       logger.warn(
@@ -61,27 +72,50 @@ export class DeliveryIntake {
         'PostgreSQL refused a message that the transport delivered; it is kept as a dead letter',
       );
       const bytes = Buffer.from(JSON.stringify(delivery.content));
-      const asUnreadable = storeUnreadable((error as Error).message, bytes);
-      const failed = await this.#carry(delivery, asUnreadable).catch((again: unknown) => ({ again }));
-      if (failed !== undefined) {
-        await pause(refusedPauseMs); // the transport delivers it again at once
-        await delivery.reject().catch(() => {});
+      if (!(await this.#setAside(delivery, storeUnreadable((error as Error).message, bytes)))) {
+        await this.#reject(delivery);
         return;
       }
     }
-    await delivery.acknowledge().catch((error: unknown) => {
+    try {
+      await delivery.acknowledge();
+    } catch (error) {
       logger.debug(
         { error: describeError(error) },
         'An acknowledgement failed; the transport delivers the message again, and the duplicate is ignored',
       );
-    });
+    }
   }
 
-  async #carry(delivery: Delivery, message: NewInboxMessage): Promise<void> {
+  async #reject(delivery: Delivery): Promise<void> {
+    this.#order.rejected(delivery.content);
+    await delivery.reject().catch(() => {});
+  }
+
+  /**
+   * Stores a refused message as a dead letter, as often as that is refused too. It is not rejected: later messages of
+   * its stream may be stored already, and it would come again behind them. Returns false when the instance stops and has
+   * no time left.
+   */
+  async #setAside(delivery: Delivery, deadLetter: NewInboxMessage): Promise<boolean> {
+    const { signal } = this.#abandoned;
+    while (!signal.aborted) {
+      try {
+        await this.#carry(delivery, deadLetter);
+        return true;
+      } catch (error) {
+        if (!blamesTheMessage(error)) return false;
+        await pause(refusedPauseMs, undefined, { signal }).catch(() => {});
+      }
+    }
+    return false;
+  }
+
+  #carry(delivery: Delivery, message: NewInboxMessage): Promise<void> {
     this.#warnOfUnknown(message.eventType);
     const unit = this.#options.queue({ newInboxMessages: [message] });
     this.#waiting.set(delivery, unit);
-    await unit.carried;
+    return unit.carried;
   }
 
   /** Logs a type without a receptor, once. Its messages wait in the inbox: a newer instance may have one. */
@@ -105,9 +139,11 @@ function newMessage(content: Delivery['content']): NewInboxMessage {
     scope,
     streamId,
   };
+  const priority = readPriority(metadata);
+  const ranked = priority === undefined ? row : { ...row, priority };
   // An event is one of this service too: it is in its store before its receptors run.
   const isEvent = streamId != null && (metadata as { kind?: unknown } | undefined)?.kind === 'event';
-  return isEvent ? { ...row, isEvent } : row;
+  return isEvent ? { ...ranked, isEvent } : ranked;
 }
 
 /**

@@ -2,8 +2,6 @@
 // In: outbox items. Out: sends, and reports of their outcomes.
 // Called by the loop. It never reports a message as published before the transport has confirmed it.
 import { setTimeout as pause } from 'node:timers/promises';
-import { outageFacts } from '../../describe-error.js';
-import type { Logger } from '../../logger.js';
 import {
   type MessageFailure,
   type MessageId,
@@ -11,9 +9,10 @@ import {
   type WorkItem,
 } from '../../message.js';
 import type { WorkUnit } from '../../strategies/index.js';
-import type { SendOutcome, TransportConnection, TransportMessage } from '../../transports/index.js';
+import type { SendOutcome, TransportConnection } from '../../transports/index.js';
 import type { Lane } from '../lane.js';
 import type { LeaseClock } from '../leases/lease-clock.js';
+import { Outgoing } from './outgoing.js';
 
 interface PublisherWorkerOptions {
   readonly connection: TransportConnection;
@@ -23,12 +22,26 @@ interface PublisherWorkerOptions {
   readonly batchSize: number;
   /** Returns the report for a message that the transport refused. */
   readonly failureOf: (item: WorkItem, error: unknown, isFinal: boolean) => MessageFailure;
+  /** Returns the report for a message that waits, without an attempt being counted. */
+  readonly waitOf: (item: WorkItem, error: unknown, retryAfterSeconds: number) => MessageFailure;
+  readonly telemetry?: SendingTelemetry | undefined;
   readonly report: (unit: WorkUnit) => void;
   /** Called when the lane has room again. */
   readonly onRoom: () => void;
-  /** Called when the transport can be reached again, or can no longer be reached. */
-  readonly onReachable: (isReachable: boolean) => void;
-  readonly logger: Logger;
+  /** The name of the sending service. */
+  readonly service: string;
+  /** Called when the transport can be reached again, or, with the error, can no longer be reached. */
+  readonly onReachable: (error?: unknown) => void;
+  /** Called for each message that the transport has taken, with how long its batch took. */
+  readonly onPublished: (item: WorkItem, durationMs: number) => void;
+}
+
+/** Records what is given to the transport. */
+interface SendingTelemetry {
+  send(
+    items: readonly WorkItem[],
+    run: () => Promise<readonly SendOutcome[]>,
+  ): Promise<readonly SendOutcome[]>;
 }
 
 const firstWaitMs = 10;
@@ -37,6 +50,7 @@ const longestWaitMs = 1_000;
 export class PublisherWorker implements Lane {
   readonly source = 'outbox';
   readonly #options: PublisherWorkerOptions;
+  readonly #outgoing = new Outgoing();
   /** Items that wait, in the order of their streams. Those that are being sent are in `#sending`. */
   #waiting: WorkItem[] = [];
   #sending = new Map<MessageId, WorkItem>();
@@ -76,6 +90,7 @@ export class PublisherWorker implements Lane {
       this.#release(items); // their call was under way when this worker stopped
       return;
     }
+    this.#outgoing.number(items);
     this.#waiting.push(...items);
     if (this.#isPumping) return;
     this.#isPumping = true;
@@ -144,20 +159,20 @@ export class PublisherWorker implements Lane {
   }
 
   async #send(): Promise<void> {
-    const { connection, logger, onReachable } = this.#options;
+    const { connection, service, onReachable, telemetry } = this.#options;
     for (let waitMs = firstWaitMs; ; waitMs = Math.min(waitMs * 2, longestWaitMs)) {
       const items = this.#takeSafe();
       if (items.length === 0) return;
       try {
-        const outcomes = await connection.send(items.map(toTransportMessage), this.#stop.signal);
-        if (waitMs > firstWaitMs) onReachable(true);
-        this.#settle(items, outcomes);
+        const begunAt = performance.now();
+        const messages = items.map((item) => this.#outgoing.message(item, service));
+        const send = () => connection.send(messages, this.#stop.signal);
+        const outcomes = await (telemetry?.send(items, send) ?? send());
+        if (waitMs > firstWaitMs) onReachable();
+        this.#settle(items, outcomes, performance.now() - begunAt);
         return;
       } catch (error) {
-        if (waitMs === firstWaitMs) {
-          logger.warn(outageFacts(error), 'The transport cannot be reached; messages wait in the outbox');
-          onReachable(false);
-        }
+        if (waitMs === firstWaitMs) onReachable(error);
         // The batch is kept, with its leases renewed, and sent again unchanged, so that nothing overtakes it.
         await untilReady(connection, this.#stopWaiting.signal, waitMs);
         if (!this.#taking) {
@@ -190,8 +205,8 @@ export class PublisherWorker implements Lane {
     this.#release(behind);
   }
 
-  #settle(items: readonly WorkItem[], outcomes: readonly SendOutcome[]): void {
-    const { leases, failureOf, report } = this.#options;
+  #settle(items: readonly WorkItem[], outcomes: readonly SendOutcome[], durationMs: number): void {
+    const { leases, failureOf, waitOf, report, onPublished } = this.#options;
     const completed: MessageId[] = [];
     const failures: MessageFailure[] = [];
     const stopped = new Set<string>();
@@ -202,8 +217,12 @@ export class PublisherWorker implements Lane {
       if (outcome.kind === 'sent') completed.push(item.messageId);
       else if (outcome.kind === 'failed')
         failures.push(failureOf(item, outcome.error, outcome.final ?? false));
-      else if (outcome.kind === 'held-back') heldBack.push(item);
-      if (outcome.kind !== 'held-back') leases.drop(item.messageId);
+      else if (outcome.kind === 'held-back' && outcome.retryAfterSeconds === undefined) heldBack.push(item);
+      else if (outcome.kind === 'held-back')
+        failures.push(waitOf(item, outcome.error, outcome.retryAfterSeconds as number));
+      leases.drop(item.messageId);
+      const isSent = outcome.kind === 'sent' || (outcome.kind === 'settled' && outcome.lost !== true);
+      if (isSent) onPublished(item, durationMs);
       if (outcome.kind === 'failed' || outcome.kind === 'held-back') stopped.add(streamOf(item));
     }
     if (completed.length > 0) {
@@ -226,18 +245,6 @@ export class PublisherWorker implements Lane {
 }
 
 const streamOf = (item: WorkItem) => item.streamId ?? item.messageId;
-
-function toTransportMessage(item: WorkItem): TransportMessage {
-  return {
-    messageId: item.messageId,
-    address: item.destination,
-    type: item.eventType,
-    payload: item.eventData,
-    metadata: item.metadata,
-    scope: item.scope,
-    streamId: item.streamId,
-  };
-}
 
 /**
  * Pauses before it asks: a transport that reports ready at once and fails again must not cause a tight loop.

@@ -3,13 +3,16 @@
 // run that handles them one after the other. Called by the OrderedStreamProcessor, which runs them; nothing
 // here runs anything.
 // The cost does not depend on how much is held: only items that are dropped are iterated over.
-import type { MessageId, StreamId } from '../../message.js';
+import type { LazySignal } from '../../lazy-signal.js';
+import { type MessageId, type StreamId, WorkBatchFlags } from '../../message.js';
 import { LinkedQueue, type QueueNode } from './linked-queue.js';
 
 /** Item that an OrderedStreamProcessor runs: a message and its stream. */
 export interface OrderedItem {
   readonly messageId: MessageId;
   readonly streamId: StreamId | null;
+  /** With HighPriority, its stream starts before others that could start. */
+  readonly flags?: number | undefined;
 }
 
 /** An item in memory. It is queued in its stream while it has a node, else it runs. */
@@ -19,6 +22,17 @@ export interface Held<Item> {
   node: QueueNode<Held<Item>> | undefined;
   /** Whether it is to be run by itself, because a run with others was rolled back. */
   isAlone: boolean;
+  readonly slot: Slot<Item>;
+  /** What aborts its run, while it runs. */
+  run: QueueNode<LazySignal> | undefined;
+}
+
+/**
+ * The place of an item in the map, emptied when it leaves. A Map that is filled and emptied all the time keeps what was
+ * in it: its former tables, once in old memory, lead to all that follow. So they lead to empty places.
+ */
+interface Slot<Item> {
+  held: Held<Item> | undefined;
 }
 
 /** A stream with something queued or running. A message without a stream has one of its own. */
@@ -28,21 +42,24 @@ interface HeldStream<Item> {
   readonly queue: LinkedQueue<Held<Item>>;
   /** Number of its items that run. They belong to one run, so they run one after the other. */
   runningCount: number;
-  /** Place in the line of the streams that could start, while it has one. */
+  /** Place in a line of the streams that could start, while it has one. */
   place: QueueNode<HeldStream<Item>> | undefined;
+  line: LinkedQueue<HeldStream<Item>>;
 }
 
 /** Largest number of streams in the line that are checked for an item that may join others. */
 const mostLookedAt = 32;
 
 export class HeldStreams<Item extends OrderedItem> {
-  readonly #held = new Map<MessageId, Held<Item>>();
+  readonly #held = new Map<MessageId, Slot<Item>>();
   readonly #streams = new Map<StreamId, HeldStream<Item>>();
   readonly #loners = new Map<MessageId, HeldStream<Item>>();
   /**
    * Streams that could start. After each message its stream goes to the end, so a long one delays no other.
    */
   readonly #line = new LinkedQueue<HeldStream<Item>>();
+  /** The same, of those that begin with a message of high priority. */
+  readonly #urgent = new LinkedQueue<HeldStream<Item>>();
   #queuedCount = 0;
 
   get size(): number {
@@ -59,27 +76,29 @@ export class HeldStreams<Item extends OrderedItem> {
   }
 
   items(): Item[] {
-    return Array.from(this.#held.values(), ({ item }) => item);
+    return Array.from(this.#held.values(), ({ held }) => (held as Held<Item>).item);
   }
 
   get(messageId: MessageId): Held<Item> | undefined {
-    return this.#held.get(messageId);
+    return this.#held.get(messageId)?.held;
   }
 
   /** Queues an item. Must not be called for an id that is held. */
   add(item: Item): Held<Item> {
     const stream = this.#streamOf(item);
-    const held: Held<Item> = { item, stream, node: undefined, isAlone: false };
+    const slot: Slot<Item> = { held: undefined };
+    const held: Held<Item> = { item, stream, node: undefined, isAlone: false, slot, run: undefined };
+    slot.held = held;
     held.node = stream.queue.push(held);
     this.#queuedCount++;
-    this.#held.set(item.messageId, held);
+    this.#held.set(item.messageId, slot);
     this.#place(stream);
     return held;
   }
 
   /** Returns the next item to run. Its stream is occupied until `free`. */
   next(): Held<Item> | undefined {
-    const stream = this.#line.first?.value;
+    const stream = (this.#urgent.first ?? this.#line.first)?.value;
     return stream && this.#take(stream);
   }
 
@@ -89,10 +108,12 @@ export class HeldStreams<Item extends OrderedItem> {
    * the line are checked.
    */
   nextBehind(group: readonly Held<Item>[], mayJoin: (held: Held<Item>) => boolean): Held<Item> | undefined {
-    let place = this.#line.first;
-    for (let looked = 0; place && looked < mostLookedAt; looked++, place = place.behind) {
-      const first = place.value.queue.first?.value;
-      if (first && mayJoin(first)) return this.#take(place.value);
+    let looked = 0;
+    for (const line of [this.#urgent, this.#line]) {
+      for (let place = line.first; place && looked < mostLookedAt; looked++, place = place.behind) {
+        const first = place.value.queue.first?.value;
+        if (first && mayJoin(first)) return this.#take(place.value);
+      }
     }
     for (const { stream } of group) {
       const first = stream.queue.first?.value;
@@ -123,12 +144,13 @@ export class HeldStreams<Item extends OrderedItem> {
   }
 
   isHeld(held: Held<Item>): boolean {
-    return this.#held.get(held.item.messageId) === held;
+    return held.slot.held !== undefined;
   }
 
   /** Drops a running item. Its stream stays occupied until `free`. */
-  drop({ item }: Held<Item>): void {
+  drop({ item, slot }: Held<Item>): void {
     this.#held.delete(item.messageId);
+    slot.held = undefined;
   }
 
   /** Removes a queued item and everything behind it in its stream, because nothing may overtake it. */
@@ -152,7 +174,7 @@ export class HeldStreams<Item extends OrderedItem> {
     this.#queuedCount -= dropped.length;
     for (const held of dropped) {
       held.node = undefined;
-      this.#held.delete(held.item.messageId);
+      this.drop(held);
     }
     this.#place(stream);
     return dropped;
@@ -163,7 +185,14 @@ export class HeldStreams<Item extends OrderedItem> {
     const key = streamId ?? messageId;
     let stream = siblings.get(key);
     if (!stream) {
-      stream = { key, siblings, queue: new LinkedQueue(), runningCount: 0, place: undefined };
+      stream = {
+        key,
+        siblings,
+        queue: new LinkedQueue(),
+        runningCount: 0,
+        place: undefined,
+        line: this.#line,
+      };
       siblings.set(key, stream);
     }
     return stream;
@@ -182,11 +211,16 @@ export class HeldStreams<Item extends OrderedItem> {
 
   /** Adds a stream to the line or removes it from the line, and deletes a stream that has nothing left. */
   #place(stream: HeldStream<Item>, where: 'first' | 'last' = 'last'): void {
-    const hasWork = !stream.queue.isEmpty;
+    const first = stream.queue.first?.value;
+    const hasWork = first !== undefined;
     const isFree = stream.runningCount === 0;
-    if (hasWork && isFree) stream.place ??= this.#line[where === 'first' ? 'unshift' : 'push'](stream);
-    else if (stream.place) {
-      this.#line.cut(stream.place, stream.place);
+    if (hasWork && isFree) {
+      if (stream.place) return;
+      const isUrgent = ((first.item.flags ?? 0) & WorkBatchFlags.HighPriority) !== 0;
+      stream.line = isUrgent ? this.#urgent : this.#line;
+      stream.place = stream.line[where === 'first' ? 'unshift' : 'push'](stream);
+    } else if (stream.place) {
+      stream.line.cut(stream.place, stream.place);
       stream.place = undefined;
     }
     if (!hasWork && isFree) stream.siblings.delete(stream.key);

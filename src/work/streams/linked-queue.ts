@@ -16,10 +16,6 @@ export class LinkedQueue<T> {
     return this.#first;
   }
 
-  get isEmpty(): boolean {
-    return this.#first === undefined;
-  }
-
   push(value: T): QueueNode<T> {
     const node: QueueNode<T> = { value, before: this.#last, behind: undefined };
     if (this.#last) this.#last.behind = node;
@@ -57,5 +53,8 @@ export class LinkedQueue<T> {
     else this.#first = to.behind;
     if (to.behind) to.behind.before = from.before;
     else this.#last = from.before;
+    // Else one node in old memory would keep alive all that ever came behind it, until that is collected.
+    from.before = undefined;
+    to.behind = undefined;
   }
 }

@@ -10,7 +10,12 @@ import { orderedStreamProcessorOptions, resolveOptions } from '../../options.js'
 import { handedOutAgain, leaseLost } from '../leases/lease-lost.js';
 import { type Held, HeldStreams, type OrderedItem } from './held-streams.js';
 import { type Batch, leave, OutcomeNotices } from './outcome-notices.js';
-import type { ItemOutcome, OrderedStreamProcessorOptions, RunTogether } from './processor-options.js';
+import type {
+  ItemOutcome,
+  OrderedStreamProcessorOptions,
+  RunTogether,
+  StartedItemOptions,
+} from './processor-options.js';
 import { Runs, type RunsOptions } from './runs.js';
 
 /** Runs items side by side, those of one stream one at a time and in order. */
@@ -25,13 +30,14 @@ export class OrderedStreamProcessor<Item extends OrderedItem> {
   #isAdvancing = false;
   #idleWaiters: (() => void)[] = [];
 
-  constructor(options: OrderedStreamProcessorOptions<Item>) {
-    const { run, onOutcome, onError, together, soon, ...numbers } = options;
-    this.#limit = resolveOptions(
-      'OrderedStreamProcessor',
-      orderedStreamProcessorOptions,
-      numbers,
-    ).maxConcurrentStreams;
+  constructor(options: OrderedStreamProcessorOptions<Item> | StartedItemOptions<Item>) {
+    const { onOutcome, onError, together, soon } = options;
+    const run: StartedItemOptions<Item>['runStarted'] =
+      'runStarted' in options ? options.runStarted : ({ item, signal }) => options.run(item, signal);
+    const others = ['run', 'runStarted', 'onOutcome', 'onError', 'together', 'soon'];
+    const table = orderedStreamProcessorOptions;
+    const numbers = resolveOptions('OrderedStreamProcessor', table, { ...options }, others);
+    this.#limit = numbers.maxConcurrentStreams;
     this.#together = together;
     const onReturned: RunsOptions<Item>['onReturned'] = (group, outcomes) => this.#returned(group, outcomes);
     this.#runs = new Runs<Item>({ run, together, onReturned });
@@ -175,14 +181,16 @@ export class OrderedStreamProcessor<Item extends OrderedItem> {
 
   #startNext(): boolean {
     if (this.#runCount >= this.#limit) return false;
-    const size = this.#groupSize();
+    const groupSize = this.#groupSize();
     const held = this.#streams.next();
     if (!held) return false;
     this.#runCount++;
-    if (size > 1 && this.#mayJoin(held)) {
-      const nextBehind = (group: readonly Held<Item>[]) =>
-        this.#streams.nextBehind(group, (each) => this.#mayJoin(each));
-      this.#runs.startTogether(held, size, nextBehind);
+    const batchSize = held.isAlone ? undefined : this.#together?.batchSize?.(held.item);
+    const mayJoin = (each: Held<Item>) =>
+      batchSize === undefined ? this.#mayJoin(each) : this.#mayJoinBatch(each, held);
+    if (batchSize !== undefined || (groupSize > 1 && this.#mayJoin(held))) {
+      const nextBehind = (group: readonly Held<Item>[]) => this.#streams.nextBehind(group, mayJoin);
+      this.#runs.startTogether(held, batchSize ?? groupSize, nextBehind);
     } else this.#runs.start(held);
     return true;
   }
@@ -194,6 +202,10 @@ export class OrderedStreamProcessor<Item extends OrderedItem> {
 
   #mayJoin(held: Held<Item>): boolean {
     return !held.isAlone && this.#together?.mayJoin(held.item) === true;
+  }
+
+  #mayJoinBatch(held: Held<Item>, first: Held<Item>): boolean {
+    return !held.isAlone && this.#together?.mayJoinBatch?.(held.item, first.item) === true;
   }
 
   /**

@@ -1,16 +1,13 @@
 // The runs under way: of one item, or of several as one.
 // In: items to start. Out: the outcome of each, when their run has returned. Called by the ordered stream
 // processor. It never chooses what runs next: a callback brings the items that join a run.
+import { LazySignal } from '../../lazy-signal.js';
 import type { Held, OrderedItem } from './held-streams.js';
-import type {
-  ItemOutcome,
-  OrderedStreamProcessorOptions,
-  RunTogether,
-  StartedItem,
-} from './processor-options.js';
+import { LinkedQueue } from './linked-queue.js';
+import type { ItemOutcome, RunTogether, StartedItem, StartedItemOptions } from './processor-options.js';
 
 export interface RunsOptions<Item extends OrderedItem> {
-  readonly run: OrderedStreamProcessorOptions<Item>['run'];
+  readonly run: StartedItemOptions<Item>['runStarted'];
   readonly together: RunTogether<Item> | undefined;
   /** Called when a run has returned, with the outcomes in order. Undefined: nothing was done. */
   readonly onReturned: (group: readonly Held<Item>[], outcomes: readonly (ItemOutcome | undefined)[]) => void;
@@ -19,33 +16,35 @@ export interface RunsOptions<Item extends OrderedItem> {
 export class Runs<Item extends OrderedItem> {
   readonly #options: RunsOptions<Item>;
   /** Items that run, also those whose lease was lost, until they return. */
-  readonly #running = new Map<Held<Item>, AbortController>();
+  readonly #running = new LinkedQueue<LazySignal>();
 
   constructor(options: RunsOptions<Item>) {
     this.#options = options;
   }
 
   has(held: Held<Item>): boolean {
-    return this.#running.has(held);
+    return held.run !== undefined;
   }
 
   /** Removes an item whose run has returned. */
   end(held: Held<Item>): void {
-    this.#running.delete(held);
+    if (held.run !== undefined) this.#running.cut(held.run, held.run);
+    held.run = undefined;
   }
 
   abort(held: Held<Item>, reason: unknown): void {
-    this.#running.get(held)?.abort(reason);
+    held.run?.value.abort(reason);
   }
 
   abortAll(reason: unknown): void {
-    for (const abort of [...this.#running.values()]) abort.abort(reason);
+    const all: LazySignal[] = [];
+    for (let node = this.#running.first; node; node = node.behind) all.push(node.value);
+    for (const run of all) run.abort(reason);
   }
 
   start(held: Held<Item>): void {
-    const { run, onReturned } = this.#options;
-    const { item, signal } = this.#begin(held);
-    new Promise<ItemOutcome>((resolve) => resolve(run(item, signal))).then(
+    const { onReturned } = this.#options;
+    this.#run(this.#begin(held)).then(
       (outcome) => onReturned([held], [outcome]),
       (error: unknown) => onReturned([held], [{ kind: 'failed', completedStatus: 0, error }]),
     );
@@ -77,9 +76,26 @@ export class Runs<Item extends OrderedItem> {
     ).then(returned, () => returned([]));
   }
 
+  #run(started: StartedItem<Item>): Promise<ItemOutcome> {
+    try {
+      return Promise.resolve(this.#options.run(started));
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }
+
   #begin(held: Held<Item>): StartedItem<Item> {
-    const abort = new AbortController();
-    this.#running.set(held, abort);
-    return { item: held.item, signal: abort.signal };
+    const started = new Started(held.item);
+    held.run = this.#running.push(started);
+    return started;
+  }
+}
+
+class Started<Item extends OrderedItem> extends LazySignal implements StartedItem<Item> {
+  readonly item: Item;
+
+  constructor(item: Item) {
+    super();
+    this.item = item;
   }
 }

@@ -51,7 +51,7 @@ export class OpenTransaction implements Queryable {
     this.#refuseEnded();
     const answer = await this.underWay.add(this.#client.query('commit'));
     // PostgreSQL answers a commit after a refused statement with a rollback, without an error.
-    if (commandsOf(answer).includes('ROLLBACK')) throw this.#aborted();
+    if (hasRun(answer, 'ROLLBACK')) throw this.#aborted();
   }
 
   /** Replaces "the transaction is aborted" by its cause: the error of the statement that was refused. */
@@ -97,13 +97,13 @@ const ending =
 
 /** Whether the answer shows an end: `ending` does not find one inside a text of several statements. */
 function hasEnded(client: unknown, answer: unknown): boolean {
-  const commands = commandsOf(answer);
-  return commands.includes('COMMIT') || commands.includes('BEGIN') || transactionStatusOf(client) === 'I';
+  return hasRun(answer, 'COMMIT') || hasRun(answer, 'BEGIN') || transactionStatusOf(client) === 'I';
 }
 
-/** Returns the commands of an answer of node-postgres: one result, or one for each statement of the text. */
-function commandsOf(answer: unknown): unknown[] {
-  return [answer].flat().map((result) => (result as { command?: unknown } | undefined)?.command);
+/** Whether a command is in an answer of node-postgres: one result, or one for each statement of the text. */
+function hasRun(answer: unknown, command: string): boolean {
+  if (Array.isArray(answer)) return answer.some((result) => hasRun(result, command));
+  return (answer as { readonly command?: unknown } | undefined)?.command === command;
 }
 
 function notYours(word: string): WhizbangError {

@@ -4,14 +4,13 @@ import { serverErrorOf } from '../../database/index.js';
 export class StatementsUnderWay {
   readonly #answers = new Set<Promise<unknown>>();
 
-  async add<T>(answer: T | Promise<T>): Promise<T> {
+  /** Returns the answer. It is no longer under way before anything that awaits it here goes on. */
+  add<T>(answer: T | Promise<T>): Promise<T> {
     const waiting = Promise.resolve(answer);
     this.#answers.add(waiting);
-    try {
-      return await waiting;
-    } finally {
-      this.#answers.delete(waiting);
-    }
+    const forget = () => this.#answers.delete(waiting);
+    waiting.then(forget, forget);
+    return waiting;
   }
 
   get isEmpty(): boolean {

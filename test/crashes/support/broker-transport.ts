@@ -18,6 +18,7 @@ type Deliver = Parameters<TransportConnection['receive']>[1];
 export function brokerTransport(port: number, pass: (step: string) => void = () => {}): Transport {
   return {
     name: 'broker of the test',
+    traits: { moves: 'stream', sent: 'unknown', knowsReceivers: false },
     connect: async () => {
       const sockets: Socket[] = [];
       const open = async () => {

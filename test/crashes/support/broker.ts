@@ -22,7 +22,7 @@ interface Broker extends AsyncDisposable {
 export async function startBroker(): Promise<Broker> {
   const transport = inProcessTransport();
   const connectAs = (serviceName: string) =>
-    transport.connect({ instance: { serviceName } } as TransportHost);
+    transport.connect({ instance: { serviceName }, onState: () => {} } as unknown as TransportHost);
   const hub = await connectAs('broker');
   const arrived: string[] = [];
   const sockets = new Set<Socket>();

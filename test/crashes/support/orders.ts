@@ -80,17 +80,27 @@ export class Orders {
   async expectFaultless(patienceMs?: number): Promise<void> {
     await eventually(async () => expect((await this.verdict()).lost).toEqual([]), patienceMs);
     // What is still to be handled is what could double: first let everything come to rest.
-    await eventually(async () => expect(await this.#left()).toEqual([]));
+    await eventually(async () => expect(await this.left()).toEqual([]));
     expect(await this.verdict()).toEqual(faultless);
   }
 
-  async #left(): Promise<readonly unknown[]> {
+  /** What is left in any table. */
+  left(): Promise<readonly unknown[]> {
     const text = `
       select 'outbox' as lane, message_id::text, instance_id::text, attempts, error from wh_outbox
       union all select 'inbox', message_id::text, instance_id::text, attempts, error from wh_inbox
       union all select 'dead letter', message_id::text, null, attempts, error from wh_dead_letters`;
+    return this.#askBoth(text);
+  }
+
+  /** What the databases themselves saw out of order. */
+  violations(): Promise<readonly unknown[]> {
+    return this.#askBoth('select * from wh_order_violations order by id');
+  }
+
+  async #askBoth(text: string): Promise<readonly unknown[]> {
     const pools = new Set([this.#pool, this.#effects]);
-    const left = await Promise.all([...pools].map((pool) => pool.query(text)));
-    return left.flatMap(({ rows }) => rows as unknown[]);
+    const answers = await Promise.all([...pools].map((pool) => pool.query(text)));
+    return answers.flatMap(({ rows }) => rows as unknown[]);
   }
 }

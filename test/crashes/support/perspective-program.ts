@@ -21,7 +21,8 @@ const pass = accidentAt(accident);
 
 const steps = [
   { statement: /wh_take_bookmark/, before: 'taking', after: 'taken' },
-  { statement: /wh_read_models/, before: 'reading', after: 'read' },
+  { statement: /wh_read_ahead/, before: 'reading ahead', after: 'read ahead' },
+  { statement: /wh_switch_perspective/, before: 'switching', after: 'switched' },
   { statement: /insert into custom_steps/, before: 'applying', after: 'applied' },
   { statement: /wh_move_bookmark/, before: 'moving', after: 'moved' },
   { statement: /^commit$/i, before: 'committing', after: 'committed' },
@@ -40,6 +41,8 @@ pool.on('connect', (client) => {
     for (const { before } of passed) pass(before);
     const answer = await query(text, values);
     for (const { after } of passed) pass(after);
+    // What a call has leased comes with the events that wait.
+    if (answer.rows?.some(({ source }) => source === 'perspective')) pass('leased');
     return answer;
   };
   client.query = watched as typeof client.query;

@@ -10,6 +10,7 @@ import { readPostmasterFile } from '../../../src/embedded/orphan.js';
 import { newRunFolder, openWorkspace } from '../../../src/embedded/workspace.js';
 import { eventually } from '../../support/eventually.js';
 import { memoryFolder } from '../../support/memory-folder.js';
+import { searchPath } from '../../support/search-path.js';
 import { freezeServer } from './freeze.js';
 
 interface PostgresPair extends AsyncDisposable {
@@ -41,7 +42,7 @@ export async function startPostgresPair(
   };
   const start = async (dataDir: string) => {
     // The standby begins where the copy ends, and wants all that came after it.
-    const settings = { wal_keep_size: '512MB' };
+    const settings = { wal_keep_size: '512MB', search_path: searchPath };
     const server = await startEmbeddedPostgres({ dataDir, durable: false, settings });
     ends.push(() => server.stop());
     return server;

@@ -1,8 +1,8 @@
 import { execFile, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect } from 'vitest';
+import { bundled } from '../../support/bundled.js';
 import { eventually } from '../../support/eventually.js';
 import type { Plan } from './plan.js';
 
@@ -22,12 +22,11 @@ export const startProcess = (plan: Plan): Promise<InstanceProcess> =>
   startProgram(new URL('program.ts', import.meta.url), plan);
 
 /** The same with another program. */
-export async function startProgram<P extends Pick<Plan, 'accident'>>(
+export async function startProgram<P extends object>(
   file: URL,
-  plan: P,
+  plan: P & Partial<Pick<Plan, 'accident'>>,
 ): Promise<InstanceProcess> {
-  const program = fileURLToPath(file);
-  const child = fork(program, [JSON.stringify(plan)], { execArgv: ['--import', 'tsx'] });
+  const child = fork(bundled(file), [JSON.stringify(plan)], { execArgv: [] });
   let hasEnded = false;
   const ended = once(child, 'exit').then(([code, signal]) => {
     hasEnded = true;

@@ -8,7 +8,7 @@ interface Gate {
 }
 
 /** Holds the migrator's own lock, so that a test can let any number of migrators go at the same moment. */
-export async function closeGate(db: TestDatabase, schema = 'public'): Promise<Gate> {
+export async function closeGate(db: TestDatabase, schema = 'whizbang'): Promise<Gate> {
   const holder = await db.connect();
   await holder.query('select pg_advisory_lock($1, $2)', migrationLock(schema));
   const count = async () => {

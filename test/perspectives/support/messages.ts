@@ -22,7 +22,7 @@ export async function logAnnouncements(db: TestDatabase): Promise<void> {
     create table announced (what text, by text);
     create function log_announced() returns trigger language plpgsql as $$ begin
       if new.event_type = 'OrderSeen' then
-        insert into announced values (format('%s %s', new.event_data ->> 'cents', new.event_data ->> 'paid'), new.event_data ->> 'by');
+        insert into public.announced values (format('%s %s', new.event_data ->> 'cents', new.event_data ->> 'paid'), new.event_data ->> 'by');
       end if;
       return new; end $$;
     create trigger log_announced before insert on wh_outbox for each row execute function log_announced();

@@ -10,6 +10,10 @@ type Payload = z.infer<typeof schema>;
 const Begun = defineEvent('Begun', { schema, stream: ({ label }) => label });
 const Added = defineEvent('Added', { schema, stream: ({ label }) => label });
 const Ended = defineEvent('Ended', { schema, stream: ({ label }) => label });
+const Noted = defineEvent('Noted', {
+  schema: z.object({ by: z.string(), label: z.string() }),
+  stream: ({ by }) => by,
+});
 
 export type EventName = 'Begun' | 'Added' | 'Ended';
 
@@ -38,17 +42,26 @@ export class Troubles {
   }
 }
 
-export function perspectivesWith(troubles: Troubles) {
+/** How a version of the code writes a label into its models: so they show whose they are. */
+export const written = (label: string, version: number) => label + "'".repeat(version - 1);
+const labelOf = (text: string) => text.replaceAll("'", '');
+
+/** A version of all perspectives. All but the inline one announce each event that they have applied. */
+export function perspectivesWith(troubles: Troubles, version: number) {
   const list = z.object({ labels: z.array(z.string()), size: z.number() });
   const added = (trouble: Trouble) => (labels: readonly string[], payload: Payload) => {
     troubles.check(trouble, payload);
-    const all = [...labels, payload.label];
+    const all = [...labels, written(payload.label, version)];
     // A column of whole numbers refuses half a one.
     const isRefused = trouble === 'one' && troubles.has('refused', payload);
     return { labels: all, size: all.length + (isRefused ? 0.5 : 0) };
   };
+  const noted = (by: string) => (model: { labels: string[] }) => ({
+    by,
+    label: labelOf(model.labels.at(-1) ?? ''),
+  });
   const ofStream = (name: Trouble, inline: boolean) =>
-    perspective(name, { model: list, columns: { size: 'int' }, inline })
+    perspective(name, { model: list, columns: { size: 'int' }, inline, version })
       .starts(Begun, (payload) => added(name)([], payload))
       .on(Added, ({ labels }, payload) => added(name)(labels, payload))
       .ends(Ended);
@@ -58,19 +71,24 @@ export function perspectivesWith(troubles: Troubles) {
       return payload.keys;
     };
     const add = ({ labels }: { labels: string[] }, payload: Payload) => added(name)(labels, payload);
-    return keyedPerspective(name, { model: list, columns: { size: 'int' }, initial: { labels: [], size: 0 } })
+    const initial = { labels: [], size: 0 };
+    return keyedPerspective(name, { model: list, columns: { size: 'int' }, initial, version })
       .on(Begun, keysOf, add)
-      .on(Added, keysOf, add);
+      .on(Added, keysOf, add)
+      .announces(Noted, noted(name));
   };
-  const note = async (payload: Payload, { tx, event }: { tx: Queryable; event: { eventId: string } }) => {
-    await tx.query('insert into applied (event_id, label) values ($1, $2)', [event.eventId, payload.label]);
+  const custom = perspectiveFor<Queryable>()('custom', { version });
+  const note: Parameters<typeof custom.on<Payload>>[1] = async (payload, { tx, event, publish }) => {
+    const text = 'insert into applied (event_id, version) values ($1, $2)';
+    await tx.query(text, [event.eventId, version]);
     troubles.check('custom', payload);
+    await publish(Noted({ by: 'custom', label: payload.label }));
   };
   return [
-    ofStream('one', false),
+    ofStream('one', false).announces(Noted, noted('one')),
     ofStream('inline', true),
     ofKeys('keyed'),
     ofKeys('loose'),
-    perspectiveFor<Queryable>()('custom').on(Begun, note).on(Added, note),
+    custom.on(Begun, note).on(Added, note),
   ] as const;
 }

@@ -2,6 +2,7 @@
 // events between them come in any way. While a transaction has appended to a stream, nothing else does.
 import type { MessageId, NewOutboxMessage, StreamId } from '../../../src/message.js';
 import { type EventName, troubles } from './perspective-definitions.js';
+import { dueNow, expire, mergeTicks, wantParts } from './perspective-times.js';
 import type { PerspectiveWorld, Runner, Work } from './perspective-world.js';
 import type { Random } from './random.js';
 
@@ -16,10 +17,27 @@ const weights = {
   due: 3,
   heal: 1,
   kill: 1,
-  mergeTicks: 1,
+  mergeTicks: 2,
   register: 2,
+  wantParts: 2,
+  rebuild: 2,
+  raise: 1,
+  wantOther: 1,
+  drop: 1,
+  skip: 3,
+  retry: 2,
 };
 type Kind = keyof typeof weights;
+type Weights = Readonly<Record<Kind, number>>;
+
+/** Some deeds come often in a schedule and others not at all: so those that hang together meet. */
+function emphasized(random: Random): Weights {
+  const always: readonly string[] = ['append', 'call', 'run'];
+  const factor = (kind: string) => (always.includes(kind) ? 1 : random.pick([0, 1, 1, 4]));
+  return Object.fromEntries(
+    Object.entries(weights).map(([kind, weight]) => [kind, weight * factor(kind)]),
+  ) as Weights;
+}
 
 interface Stream {
   readonly id: string;
@@ -33,6 +51,7 @@ export class PerspectiveSteps {
   readonly #world: PerspectiveWorld;
   readonly #random: Random;
   readonly #streams: Stream[];
+  readonly #weights: Weights;
   #events = 0;
   #depth = 0;
 
@@ -40,15 +59,17 @@ export class PerspectiveSteps {
     this.#world = world;
     this.#random = world.random;
     const fresh = () => ({ id: world.random.uuid(), hasModel: false, isOpen: false, isPending: false });
-    this.#streams = Array.from({ length: 6 }, fresh);
+    this.#weights = emphasized(world.random);
+    this.#streams = Array.from({ length: 1 + world.random.below(5) }, fresh);
+    const chance = world.random.pick([0.2, 0.4, 0.8]);
     world.meanwhile = async () => {
-      if (this.#depth < 2 && this.#random.chance(0.3)) await this.one();
+      if (this.#depth < 2 && this.#random.chance(chance)) await this.one();
     };
   }
 
   async one(): Promise<void> {
     this.#depth++;
-    const kind: Kind = this.#random.weighted(weights);
+    const kind: Kind = this.#random.weighted(this.#weights);
     await this[kind]();
     this.#depth--;
   }
@@ -133,11 +154,11 @@ export class PerspectiveSteps {
 
   async expire(): Promise<void> {
     const { name } = this.#random.pick(this.#world.perspectives);
-    await this.#world.expire(this.#random.chance(0.5) ? null : `${name}@1`);
+    await expire(this.#world.db, this.#random.chance(0.5) ? null : name);
   }
 
   async due(): Promise<void> {
-    await this.#world.dueNow();
+    await dueNow(this.#world.db);
   }
 
   async heal(): Promise<void> {
@@ -152,12 +173,43 @@ export class PerspectiveSteps {
   }
 
   async mergeTicks(): Promise<void> {
-    await this.#world.mergeTicks();
+    await mergeTicks(this.#world.db);
   }
 
   async register(): Promise<void> {
     const { perspectives, registered } = this.#world;
     const next = perspectives.find((each) => !registered.includes(each));
     if (next !== undefined) await this.#world.register(next);
+  }
+
+  async wantParts(): Promise<void> {
+    await wantParts(this.#world.db);
+  }
+
+  async rebuild(): Promise<void> {
+    const models = this.#world.registered.filter(({ kind }) => kind !== 'custom');
+    if (models.length > 0) await this.#world.operators.rebuild(this.#random.pick(models).name);
+  }
+
+  async raise(): Promise<void> {
+    const { registered } = this.#world;
+    if (registered.length > 0) await this.#world.raise(this.#random.pick(registered).name);
+  }
+
+  async wantOther(): Promise<void> {
+    const { registered } = this.#world;
+    if (registered.length > 0) await this.#world.operators.wantOther(this.#random.pick(registered).name);
+  }
+
+  async drop(): Promise<void> {
+    await this.#world.operators.drop();
+  }
+
+  async skip(): Promise<void> {
+    await this.#world.operators.skip((build) => this.#world.isInTransaction(build));
+  }
+
+  async retry(): Promise<void> {
+    await this.#world.operators.retry();
   }
 }

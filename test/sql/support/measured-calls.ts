@@ -55,6 +55,10 @@ export const calls: [string, (lane: Lane, a: Instance, db: TestDatabase) => Prom
   ],
   ['that completes partly', async (lane, a) => [lane.completes(await held(lane, a), lane.partly)]],
   ['that completes in debug mode', async (lane, a) => [lane.completes(await held(lane, a)), { p_flags: 4 }]],
+  [
+    'that completes and leaves a history',
+    async (lane, a) => [lane.completes(await held(lane, a)), { p_flags: 100 << 16 }],
+  ],
   ['that releases', async (lane, a) => [lane.releases(await held(lane, a))]],
   ['that fails', async (lane, a) => [lane.fails(await held(lane, a))]],
   ['that gives up', async (lane, a) => [lane.fails(await held(lane, a), { dead_letter: true })]],
@@ -178,5 +182,21 @@ export const calls: [string, (lane: Lane, a: Instance, db: TestDatabase) => Prom
       lane.completes((await held(lane, a)).slice(0, 1)),
       outbox.stores(...streams(batch - 10), ...stream(10)),
     ],
+  ],
+  [
+    'that stores with priorities',
+    async (lane) => [
+      lane.stores(...streams(batch - 10, { priority: 3 }), ...stream(10, { priority: -3 })),
+      lane.room(batch),
+    ],
+  ],
+  [
+    'that claims by priority',
+    async (lane, a) => {
+      await a.call(
+        lane.stores(...streams(batch / 2, { priority: 1 }), ...streams(batch / 2, { priority: -1 })),
+      );
+      return [lane.room(batch), { p_takeover_seconds: 0 }];
+    },
   ],
 ];

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { ids, message, never, stream } from '../world.js';
+import { expectOrder, ids, message, never, stream } from '../world.js';
 import type { Trial } from './trial.js';
 
 export function closing(trial: Trial): void {
@@ -47,6 +47,47 @@ export function closing(trial: Trial): void {
 
       await other.untilReceived(2);
       expect(other.received).toEqual(ids([independent, messages[1] as never]));
+    },
+    { lacking: ['deliveries'], moves: ['stream'] },
+  );
+
+  trial(
+    'what waits behind the unacknowledged messages of a stopped receiver goes to no other before they are stored',
+    async (world) => {
+      const shop = await world.join('shop');
+      const stopped = await world.listen('orders', { prefetch: 5, stores: false });
+      const messages = stream('orders', 25);
+      await shop.sendAll(...messages);
+      await stopped.untilReceived(world.handed(5));
+
+      await stopped.receiver?.stop();
+      await world.listen('orders', { prefetch: 5 });
+      await world.whileOthersTalk();
+      expect(ids(await world.stored('orders'))).toEqual([]);
+      for (const delivery of stopped.deliveries) await stopped.store(delivery);
+
+      expectOrder(await world.untilStored('orders', messages), messages);
+      expect(stopped.received).toEqual(ids(messages.slice(0, world.handed(5))));
+    },
+    'deliveries',
+  );
+
+  trial(
+    'what a stopped receiver leaves unacknowledged when it closes comes before what waits behind it',
+    async (world) => {
+      const shop = await world.join('shop');
+      const stopped = await world.listen('orders', { prefetch: 5, stores: false });
+      const messages = stream('orders', 25);
+      await shop.sendAll(...messages);
+      await stopped.untilReceived(world.handed(5));
+
+      await stopped.receiver?.stop();
+      const other = await world.listen('orders', { prefetch: 5 });
+      await stopped.store(stopped.deliveries[0]);
+      await stopped.connection.close();
+
+      expectOrder(await world.untilStored('orders', messages), messages);
+      expect(other.received).toEqual(ids(messages.slice(1)));
     },
     'deliveries',
   );

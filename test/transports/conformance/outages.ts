@@ -1,6 +1,6 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'vitest';
-import { eventually } from '../../support/eventually.js';
-import { expectOrder, interleaved, message, never, stream } from '../world.js';
+import { expectOrder, ids, interleaved, message, never, stream } from '../world.js';
 import type { Trial } from './trial.js';
 
 export function outages(trial: Trial): void {
@@ -40,14 +40,25 @@ export function outages(trial: Trial): void {
     await shop.sendAll(message('orders'));
   });
 
-  trial('connecting and subscribing fail while the transport is away', async (world) => {
-    const orders = await world.join('orders');
-    await world.subject.goAway();
+  trial(
+    'an instance that starts while the transport is away sends and receives when it is back',
+    async (world) => {
+      await world.subject.goAway();
+      const [shop, orders] = [await world.join('shop'), await world.join('orders')];
+      await orders.listen();
+      const sent = message('orders');
+      await expect(shop.send(sent)).rejects.toMatchObject({ code: 'TRANSPORT_UNAVAILABLE', retryable: true });
 
-    const unavailable = { code: 'TRANSPORT_UNAVAILABLE', retryable: true };
-    await expect(world.join('shop')).rejects.toMatchObject(unavailable);
-    await expect(orders.listen()).rejects.toMatchObject(unavailable);
-  });
+      await world.subject.comeBack();
+      await orders.connection.ready(never);
+      await shop.connection.ready(never);
+      await world.eventually(async () => {
+        await shop.sendAll(sent);
+        expect(ids(await world.stored('orders'))).toEqual([sent.messageId]);
+      });
+    },
+    'deliveries',
+  );
 
   trial('waiting for the transport ends when the signal aborts', async (world) => {
     const shop = await world.join('shop');
@@ -89,21 +100,109 @@ export function outages(trial: Trial): void {
     'deliveries go on by themselves after an outage, with what was not acknowledged',
     async (world) => {
       const shop = await world.join('shop');
-      const orders = await world.listen('orders', { stores: false });
-      const messages = stream('orders', 3);
+      const orders = await world.listen('orders', { prefetch: 5, stores: false });
+      const messages = stream('orders', 25);
       await shop.sendAll(...messages);
-      await orders.untilReceived(3);
+      const handed = world.handed(5);
+      await orders.untilReceived(handed);
 
       await world.subject.goAway();
       await orders.deliveries[0]?.acknowledge(); // too late to get through, and no error
       await world.subject.comeBack();
       await shop.connection.ready(never);
 
-      await eventually(() => {
-        const again = orders.received.slice(3);
-        expect(again.slice(-2)).toEqual(messages.slice(1).map(({ messageId }) => messageId));
-      });
+      for (let next = handed; (await world.stored('orders')).length < messages.length; next++) {
+        await orders.untilReceived(next + 1);
+        await orders.store(orders.deliveries[next]);
+      }
+      expectOrder(await world.stored('orders'), messages);
     },
     'deliveries',
+  );
+
+  trial(
+    'a connection tells that it can neither send nor receive, and when it can again',
+    async (world) => {
+      const orders = await world.listen('orders');
+      await orders.connection.ready(never);
+      const state = () => orders.instance.states?.at(-1) ?? { sending: true, receiving: true };
+      await world.eventually(() => expect(state()).toMatchObject({ sending: true, receiving: true }));
+
+      await world.subject.goAway();
+      const unknown = message('orders');
+      await expect(orders.send(unknown)).rejects.toMatchObject({ code: 'TRANSPORT_UNAVAILABLE' });
+      await world.eventually(() => expect(state()).toMatchObject({ sending: false, receiving: false }));
+      await world.subject.comeBack();
+
+      await orders.connection.ready(never);
+      await world.eventually(() => expect(state()).toMatchObject({ sending: true, receiving: true }));
+      const sent = message('orders');
+      await orders.sendAll(unknown, sent);
+      await world.untilStored('orders', [unknown, sent]);
+    },
+    'states',
+  );
+
+  trial(
+    'a connection that has closed tells of no more outages',
+    async (world) => {
+      const orders = await world.listen('orders');
+      await orders.connection.close();
+      const told = orders.instance.states?.length;
+
+      await world.subject.goAway();
+      await world.subject.comeBack();
+      await world.whileOthersTalk();
+
+      expect(orders.instance.states).toHaveLength(told as number);
+    },
+    { lacking: ['states', 'deliveries'] },
+  );
+
+  trial(
+    'an outage that is longer than the locks of the broker breaks no order',
+    async (world) => {
+      const shop = await world.join('shop');
+      const orders = await world.listen('orders', { prefetch: 5, stores: false });
+      const messages = stream('orders', 25);
+      await shop.sendAll(...messages);
+      await orders.untilReceived(world.handed(5));
+      await orders.store(orders.deliveries[0]);
+
+      await world.subject.goAway();
+      await pause(2 * (world.subject.locksMs as number));
+      await orders.connection.close();
+      await world.subject.comeBack();
+      await world.listen('orders', { prefetch: 5 });
+
+      expectOrder(await world.untilStored('orders', messages), messages);
+    },
+    { lacking: ['deliveries', 'locks'] },
+  );
+
+  trial(
+    'a delivery that takes longer than the locks of the broker stays with its instance',
+    async (world) => {
+      const shop = await world.join('shop');
+      const slow = await world.listen('orders', { prefetch: 5, stores: false });
+      const messages = stream('orders', 25);
+      await shop.sendAll(...messages);
+      const handed = world.handed(5);
+      await slow.untilReceived(handed);
+      const other = await world.listen('orders', { prefetch: 5, stores: false });
+
+      await pause(3 * (world.subject.locksMs as number));
+
+      expect(slow.received).toEqual(ids(messages.slice(0, handed)));
+      expect(other.received).toEqual([]);
+      // Between two messages, of which none is unacknowledged, the stream may go to either.
+      await other.connection.close();
+      for (let next = 0; next < messages.length; next++) {
+        await slow.untilReceived(next + 1);
+        await slow.store(slow.deliveries[next]);
+      }
+      expectOrder(await world.stored('orders'), messages);
+    },
+    { lacking: ['deliveries', 'locks'] },
   );
 }

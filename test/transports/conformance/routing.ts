@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import type { TransportMessage } from '../../../src/transports/index.js';
 import { ids, message } from '../world.js';
 import type { Trial } from './trial.js';
 
@@ -48,6 +49,20 @@ export function routing(trial: Trial): void {
     await world.untilStored('orders', [later]);
   });
 
+  trial(
+    'a command that nobody listens to is refused where the transport knows its receivers',
+    async (world) => {
+      const shop = await world.join('shop');
+      const command = message('nobody', { metadata: { kind: 'command' } });
+
+      const [outcome] = await shop.send(command);
+
+      if (world.traits.knowsReceivers) {
+        expect(outcome).toMatchObject({ kind: 'failed', error: { code: 'NO_RECEIVER' } });
+      } else expect(outcome).toEqual({ kind: 'sent' });
+    },
+  );
+
   trial('a service that is not running gets its messages once it runs', async (world) => {
     const shop = await world.join('shop');
     const orders = await world.listen('orders');
@@ -81,6 +96,50 @@ export function routing(trial: Trial): void {
       for (const { deliveries } of instances) expect(deliveries.length).toBeGreaterThan(0);
       expect(instances.flatMap(({ received }) => received).toSorted()).toEqual(ids(messages).toSorted());
     },
-    'deliveries',
+    { lacking: ['deliveries'], moves: ['stream'] },
+  );
+
+  trial(
+    'the instances of a service share the shards after a while',
+    async (world) => {
+      const shop = await world.join('shop');
+      const instances = [
+        await world.listen('orders', { prefetch: 5 }),
+        await world.listen('orders', { prefetch: 5 }),
+      ];
+      const messages: TransportMessage[] = [];
+
+      await world.eventually(async () => {
+        const more = Array.from({ length: 50 }, () => message('orders'));
+        messages.push(...more);
+        await shop.sendAll(...more);
+        await world.untilStored('orders', messages);
+        for (const { deliveries } of instances) expect(deliveries.length).toBeGreaterThan(0);
+      });
+    },
+    { lacking: ['deliveries'], moves: ['shard'] },
+  );
+
+  trial(
+    'one instance of a service has all of its messages, and the next has them when that one has closed',
+    async (world) => {
+      const shop = await world.join('shop');
+      const instances = [
+        await world.listen('orders', { prefetch: 5, stores: false }),
+        await world.listen('orders', { prefetch: 5, stores: false }),
+      ];
+      const messages = Array.from({ length: 5 }, () => message('orders'));
+      const received = () => instances.flatMap((each) => each.received);
+      await shop.sendAll(...messages);
+      await world.eventually(() => expect(received().toSorted()).toEqual(ids(messages).toSorted()));
+
+      const [active, passive] = instances.toSorted((a, b) => b.deliveries.length - a.deliveries.length);
+      expect(passive?.deliveries).toEqual([]);
+      await active?.connection.close();
+
+      await passive?.untilReceived(5);
+      expect(passive?.received.toSorted()).toEqual(ids(messages).toSorted());
+    },
+    { lacking: ['deliveries'], moves: ['service'] },
   );
 }
