@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { closing } from '../conformance/closing.js';
 import { order } from '../conformance/order.js';
 import { outages } from '../conformance/outages.js';
@@ -7,7 +7,7 @@ import { expectOrder, ids, stream, World } from '../world.js';
 import { makeSqsSubject } from './sqs-subject.js';
 import { handOutWholeGroups } from './whole-groups.js';
 
-handOutWholeGroups();
+afterAll(handOutWholeGroups());
 
 /** Those on acknowledging count on one message of a stream at a time; their likes for whole groups are below. */
 const sections = { order, outages, closing };

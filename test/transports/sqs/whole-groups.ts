@@ -13,8 +13,8 @@ interface Queue {
 const store = new URL('./sqs/sqsStore.js', import.meta.resolve('fauxqs'));
 const { SqsQueue } = (await import(store.href)) as { SqsQueue: { prototype: Queue } };
 
-/** From now on, in this process. */
-export function handOutWholeGroups(): void {
+/** From now on, in this process, until the returned function is called: the next test file counts on the stand-in as it is. */
+export function handOutWholeGroups(): () => void {
   const queue = SqsQueue.prototype;
   const { dequeueFifo, changeVisibility, processTimers } = queue;
   queue.dequeueFifo = function (most, ...others) {
@@ -43,6 +43,7 @@ export function handOutWholeGroups(): void {
     processTimers.call(this);
     backInPlace(this);
   };
+  return () => void Object.assign(queue, { dequeueFifo, changeVisibility, processTimers });
 }
 
 function backInPlace({ fifoMessages }: Queue): void {
