@@ -3,6 +3,7 @@
 
 export {
   addressName,
+  type BrokerFinding,
   type CloudEvent,
   combine,
   type Delivery,

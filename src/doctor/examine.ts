@@ -1,7 +1,8 @@
 // Looks at everything that is known to go wrong, and says what to do about it.
-// In: a session that is not inside a transaction, and the schema. Out: findings, faults first.
+// In: a session that is not inside a transaction, the schema, and the broker if there is one. Out: findings, faults first.
 // Called by `whizbang doctor`. It changes nothing, and takes no lock that a claim could wait or skip for.
 import { type Queryable, quoteSchema } from '../database/index.js';
+import { type BrokerToExamine, checkBroker } from './checks/broker.js';
 import { checkHistory, checkRights } from './checks/rights.js';
 import { checkSchema } from './checks/schema.js';
 import { checkServer, checkTransactions } from './checks/server.js';
@@ -30,11 +31,14 @@ const checks = [
   checkHistory,
 ];
 
-export async function examine(db: Queryable, schema: string): Promise<Finding[]> {
+export async function examine(db: Queryable, schema: string, broker?: BrokerToExamine): Promise<Finding[]> {
   const quoted = quoteSchema(schema);
   const findings = await checkServer(db);
   const { findings: ofSchema, isInstalled } = await checkSchema(db, schema);
   findings.push(...ofSchema);
   if (isInstalled) for (const check of checks) findings.push(...(await check(db, quoted)));
+  // Without tables it is not known whose queues to look at.
+  if (broker !== undefined && (isInstalled || broker.services.length > 0))
+    findings.push(...(await checkBroker(db, schema, broker)));
   return findings.sort((one, other) => Number(other.level === 'fault') - Number(one.level === 'fault'));
 }

@@ -5,4 +5,3 @@
 
 export { runRelay } from './run-relay.js';
 export { type GivenSettings, resolveSettings, settingNames } from './settings.js';
-export { type Scheme, schemes } from './transport-of-url.js';

@@ -6,6 +6,8 @@ import { isOutage } from '../database/index.js';
 import { describeError, outageFacts } from '../describe-error.js';
 import { WhizbangError } from '../errors.js';
 import type { Logger } from '../logger.js';
+import { maskOf } from '../secrets.js';
+import { type Asker, type Scheme, transportOfUrl } from '../transport-of-url.js';
 import type { Transport } from '../transports/index.js';
 import { createWhizbang, type Whizbang } from '../whizbang.js';
 import { BacklogReader } from './backlog.js';
@@ -13,9 +15,7 @@ import { Counts, countedTransport } from './counted-transport.js';
 import { openHealth, type RelayReadiness } from './health.js';
 import { jsonLogger } from './json-logger.js';
 import { metricsText } from './metrics.js';
-import { maskOf } from './secrets.js';
 import type { RelaySettings } from './settings.js';
-import { type Scheme, transportOfUrl } from './transport-of-url.js';
 
 interface RelayOptions {
   /** Schemes of URLs and their transports. */
@@ -25,6 +25,8 @@ interface RelayOptions {
   readonly write: (line: string) => void;
 }
 
+const toFlag: Asker = { command: 'relay', flag: '--to', purpose: 'sending' };
+const fromFlag: Asker = { command: 'relay', flag: '--from', purpose: 'receiving' };
 const firstWaitMs = 250;
 const longestWaitMs = 10_000;
 
@@ -76,11 +78,11 @@ class Relay {
   async #transport(): Promise<Transport> {
     const { to, from } = this.#settings;
     const { schemes } = this.#options;
-    const sends = await transportOfUrl('--to', to, schemes);
+    const sends = await transportOfUrl(toFlag, to, schemes);
     const receives =
-      from === undefined || from === to ? undefined : await transportOfUrl('--from', from, schemes);
+      from === undefined || from === to ? undefined : await transportOfUrl(fromFlag, from, schemes);
     // Also where both are the same: not every transport can be received from.
-    if (from === to) await transportOfUrl('--from', to, schemes);
+    if (from === to) await transportOfUrl(fromFlag, to, schemes);
     return countedTransport(sends, receives, this.#counts);
   }
 

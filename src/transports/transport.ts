@@ -106,6 +106,11 @@ export interface TransportConnection {
   /** What the broker tells of the queues of this service. */
   inspect?(): Promise<readonly QueueFacts[]>;
   /**
+   * What at the broker may lose, refuse or hold up messages of this service, for the doctor. What `connect` refuses need not be
+   * told again. It makes, changes and receives nothing.
+   */
+  examine?(): Promise<readonly BrokerFinding[]>;
+  /**
    * Closes the connection. After this nothing is delivered, and sending fails with DISPOSED. What was
    * delivered and not acknowledged is delivered again, to any instance of the service. May be called twice.
    */
@@ -120,6 +125,15 @@ export interface QueueFacts {
   readonly unacknowledged: number | null;
   readonly consumers: number | null;
   readonly oldestSeconds: number | null;
+}
+
+/** A setting or a limit of a broker under which messages are lost, refused or held up. */
+export interface BrokerFinding {
+  /** A fault stops work or may lose it; a warning is worth a look. */
+  readonly level: 'fault' | 'warning';
+  readonly text: string;
+  /** A command, or what to do. */
+  readonly remedy: string;
 }
 
 /** A message on its way between two services. */

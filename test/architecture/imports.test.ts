@@ -12,6 +12,7 @@ const mayImportAnything = (file: string) =>
   [
     'index.ts',
     'transport.ts',
+    'transport-of-url.ts',
     'coordination.ts',
     'whizbang.ts',
     'rabbitmq.ts',
@@ -29,7 +30,7 @@ const folderMayImport: Readonly<Record<string, readonly string[]>> = {
   transactions: ['database'],
   migrate: ['database'],
   dashboard: ['coordinator', 'database', 'events', 'messages', 'operate'],
-  doctor: ['database', 'migrate', 'operate'],
+  doctor: ['database', 'migrate', 'operate', 'transports'],
   operate: ['coordinator', 'database', 'events', 'messages'],
   receptors: ['database', 'dispatch', 'fold', 'messages'],
   nestjs: ['database', 'messages', 'receptors', 'runtime'],

@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { type Scheme, schemes } from '../../src/relay/index.js';
-import { transportOfUrl } from '../../src/relay/transport-of-url.js';
+import { type Asker, type Scheme, schemes, transportOfUrl } from '../../src/transport-of-url.js';
 import { inProcessTransport } from '../../src/transports/index.js';
+
+const to: Asker = { command: 'relay', flag: '--to', purpose: 'sending' };
+const from: Asker = { command: 'relay', flag: '--from', purpose: 'receiving' };
+const look: Asker = { command: 'doctor', flag: '--transport', purpose: 'looking' };
 
 /** The known schemes, with a transport that only keeps the options that it was given. */
 function told() {
@@ -65,7 +68,7 @@ describe('URLs of a relay', () => {
     ],
   ])('the URL %s chooses its transport and its options', async (url, options) => {
     const { known, seen } = told();
-    await transportOfUrl('--to', url, known);
+    await transportOfUrl(to, url, known);
     expect(seen).toEqual([options]);
   });
 
@@ -76,7 +79,7 @@ describe('URLs of a relay', () => {
     'postgres://u:hush@h:bad/d',
     'constructor://hush',
   ])('the URL %s is refused by the name of its flag, and not shown', async (url) => {
-    const error = await transportOfUrl('--to', url, told().known).catch((each: unknown) => each);
+    const error = await transportOfUrl(to, url, told().known).catch((each: unknown) => each);
     expect(error).toMatchObject({ code: 'INVALID_OPTION', details: { option: '--to' } });
     expect(JSON.stringify(error) + String(error)).not.toContain('hush');
   });
@@ -84,23 +87,32 @@ describe('URLs of a relay', () => {
   it.each(['sqs+http://hush@h', 'sqs+https://:hush@h', 'sqs://hush@eu-central-1'])(
     'the URL %s is refused: half of its credentials is missing',
     async (url) => {
-      const error = await transportOfUrl('--to', url, told().known).catch((each: unknown) => each);
+      const error = await transportOfUrl(to, url, told().known).catch((each: unknown) => each);
       expect(error).toMatchObject({ code: 'INVALID_OPTION', details: { option: 'credentials' } });
       expect(JSON.stringify(error) + String(error)).not.toContain('hush');
     },
   );
 
   it('nothing can be received from another database, because nothing has to be', async () => {
-    const refused = transportOfUrl('--from', 'postgres://h/d', told().known);
+    const refused = transportOfUrl(from, 'postgres://h/d', told().known);
     await expect(refused).rejects.toMatchObject({ code: 'INVALID_OPTION', details: { option: '--from' } });
   });
 
+  it.each(['amqp://h', 'nats://h?topology=declare', azure, 'sb://k:v@h', 'sqs://eu-central-1'])(
+    'whoever only looks at %s makes nothing there',
+    async (url) => {
+      const { known, seen } = told();
+      await transportOfUrl(look, url, known);
+      expect(seen).toMatchObject([{ topology: 'check' }]);
+    },
+  );
+
   it('the transport of RabbitMQ is made from its URL', async () => {
-    expect(await transportOfUrl('--to', 'amqp://h?shards=2', schemes)).toMatchObject({
+    expect(await transportOfUrl(to, 'amqp://h?shards=2', schemes)).toMatchObject({
       name: 'rabbitmq',
       traits: { moves: 'shard' },
     });
-    await expect(transportOfUrl('--to', 'amqp://h?shards=many', schemes)).rejects.toMatchObject({
+    await expect(transportOfUrl(to, 'amqp://h?shards=many', schemes)).rejects.toMatchObject({
       code: 'INVALID_OPTION',
     });
   });

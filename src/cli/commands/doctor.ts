@@ -1,6 +1,10 @@
 // `whizbang doctor | report`: what is wrong and what to do about it, and what a bug report needs.
 import { Command } from 'commander';
 import { examine, type Finding, reportOf } from '../../doctor/index.js';
+import { WhizbangError } from '../../errors.js';
+import { maskOf } from '../../secrets.js';
+import { type Asker, transportOfUrl } from '../../transport-of-url.js';
+import type { Transport } from '../../transports/index.js';
 import { plainText } from '../plain-text.js';
 import { type DatabaseCommandOptions, example, withDatabaseOptions, withSession } from '../with-database.js';
 
@@ -9,13 +13,64 @@ export function doctorCommand(): Command {
     .description(
       'Look for everything that is known to go wrong. Exit code 1 if there is a fault. It changes nothing.',
     )
+    .option(
+      '--transport <url>',
+      'look at the broker of the service too: amqp:, nats:, sb: or sqs: (or WHIZBANG_TRANSPORT)',
+    )
+    .option(
+      '--service <name>',
+      'whose queues to look at there, may be repeated; those with instances in the schema',
+      (name: string, before: readonly string[]) => [...before, name],
+      [] as readonly string[],
+    )
     .option('--json', 'print JSON')
-    .addHelpText('after', example('whizbang doctor --schema messaging'))
-    .action(async (options: DatabaseCommandOptions & { json?: boolean }) => {
-      const findings = await withSession(options, (db) => examine(db, options.schema));
-      console.log(options.json === true ? JSON.stringify(findings, null, 2) : findingsText(findings));
-      if (findings.some(({ level }) => level === 'fault')) process.exitCode = 1;
+    .addHelpText('after', example('whizbang doctor --schema messaging --transport amqp://localhost'))
+    .action(async (options: DoctorOptions) => {
+      const { schema, service: services } = options;
+      const url = options.transport || process.env.WHIZBANG_TRANSPORT || undefined;
+      const transport = url === undefined ? withoutTransport(services) : await transportOfUrl(flag, url);
+      const findings = await withSession(options, (db) =>
+        examine(db, schema, transport && { transport, services }),
+      );
+      const shown = findings.map((finding) => withoutSecrets(finding, maskOf([url])));
+      if (options.json === true) console.log(JSON.stringify(shown, null, 2));
+      else console.log([...(transport ? [traitsText(transport)] : []), findingsText(shown)].join('\n'));
+      if (shown.some(({ level }) => level === 'fault')) process.exitCode = 1;
     });
+}
+
+interface DoctorOptions extends DatabaseCommandOptions {
+  readonly transport?: string;
+  readonly service: readonly string[];
+  readonly json?: boolean;
+}
+
+const flag: Asker = { command: 'doctor', flag: '--transport', purpose: 'looking' };
+
+function withoutTransport(services: readonly string[]): undefined {
+  if (services.length === 0) return undefined;
+  throw new WhizbangError('INVALID_OPTION', {
+    message: 'doctor: --service is given without --transport.',
+    hint: 'Give --transport, the URL of the broker at which the queues of the service are.',
+    details: { option: '--service' },
+  });
+}
+
+const withoutSecrets = (finding: Finding, mask: (text: string) => string): Finding => ({
+  ...finding,
+  text: mask(finding.text),
+  remedy: mask(finding.remedy),
+});
+
+const sentTexts = {
+  replicated: 'the loss of a machine',
+  disk: 'a restart of the broker, and not the loss of its disk',
+  memory: 'neither a crash of the broker nor the loss of its machine',
+  unknown: 'what the broker is set to, which it does not tell',
+} as const;
+
+function traitsText({ name, traits: { moves, sent } }: Transport): string {
+  return `${name}: a message that was sent survives ${sentTexts[sent]}. With one instance at a time: a ${moves}.`;
 }
 
 function findingsText(findings: readonly Finding[]): string {

@@ -3,14 +3,8 @@
 import { constants } from 'node:os';
 import { Command, Option } from 'commander';
 import { WhizbangError } from '../../errors.js';
-import {
-  type GivenSettings,
-  resolveSettings,
-  runRelay,
-  type Scheme,
-  schemes,
-  settingNames,
-} from '../../relay/index.js';
+import { type GivenSettings, resolveSettings, runRelay, settingNames } from '../../relay/index.js';
+import { type Scheme, schemes } from '../../transport-of-url.js';
 import { reportError } from '../report-error.js';
 
 /** `known`: schemes of URLs and their transports; tests have one of their own. */

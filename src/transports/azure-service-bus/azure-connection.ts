@@ -3,6 +3,7 @@ import { unlessAborted } from '../../time-limits.js';
 import { Lifetime, pause } from '../connection/lifetime.js';
 import { StateReport } from '../connection/state-report.js';
 import type {
+  BrokerFinding,
   Delivery,
   QueueFacts,
   Receiver,
@@ -13,7 +14,8 @@ import type {
   TransportMessage,
 } from '../transport.js';
 import { Broker } from './broker.js';
-import { asOutage, denied, isDenied, isFinal, isUnexpected } from './failures.js';
+import { examineSubscription } from './examine.js';
+import { asOutage, denied, isDenied, isFinal, isMissing, isUnexpected } from './failures.js';
 import type { AzureServiceBusSettings } from './options.js';
 import { Receiving } from './receiving.js';
 import { Sending } from './sending.js';
@@ -137,7 +139,7 @@ export class AzureConnection implements TransportConnection {
     }
   }
 
-  /** Needs the claim Manage. Without it the numbers are null. */
+  /** Needs the claim Manage. Without it the numbers are null. A subscription that does not exist is left out. */
   async inspect(): Promise<readonly QueueFacts[]> {
     const { administration, settings } = this.#broker;
     const name = nameOf(this.#host.instance.serviceName);
@@ -153,9 +155,14 @@ export class AzureConnection implements TransportConnection {
       const dead = factsOf(`${name}/$DeadLetterQueue`, found.deadLetterMessageCount);
       return [factsOf(name, found.activeMessageCount), dead];
     } catch (error) {
+      if (isMissing(error)) return [];
       if (isDenied(error)) return [factsOf(name, null)];
       throw asOutage(error);
     }
+  }
+
+  async examine(): Promise<readonly BrokerFinding[]> {
+    return examineSubscription(this.#broker, this.#host.instance.serviceName);
   }
 
   #outageOf(error: unknown): WhizbangError {

@@ -7,7 +7,7 @@ import { denied, isDenied, isMissing, isThereAlready } from './failures.js';
 import type { ReplaceableClient } from './replaceable-client.js';
 
 /** A subscription never gives a message up by itself: this is the largest count that the service takes. */
-const endless = 2_147_483_647;
+export const endless = 2_147_483_647;
 const longestName = 50;
 /** The rule that a subscription has unless it is made with another one: it takes the messages of all services. */
 const everything = { rule: '$Default', filter: '1=1' };
@@ -85,12 +85,15 @@ async function declareSubscription(
       'The subscription would have given messages up after some deliveries; it does not any more',
     );
   }
-  if (!/^P\d{5,}D/.test(found.defaultMessageTimeToLive))
+  if (!isLasting(found.defaultMessageTimeToLive))
     logger.warn(
       { subscription: name, lifetime: found.defaultMessageTimeToLive },
       'Messages expire in this subscription: raise its default message time to live',
     );
 }
+
+/** Whether messages with this lifetime outlive everybody. */
+export const isLasting = (lifetime: string): boolean => /^P\d{5,}D/.test(lifetime);
 
 /** Rules are kept over AMQP, which needs the claim Listen only. */
 async function prepareRules(
@@ -137,6 +140,8 @@ export async function reachSubscription({ settings, receiving }: Broker, service
 const at = '--resource-group <group> --namespace-name <namespace>';
 const subscriptionCommand = (topic: string, name: string) =>
   `az servicebus topic subscription create ${at} --topic-name ${topic} --name ${name} --enable-session true --max-delivery-count ${endless}`;
+export const subscriptionUpdate = (topic: string, name: string, change: string): string =>
+  `az servicebus topic subscription update ${at} --topic-name ${topic} --name ${name} ${change}`;
 const withoutDefaultCommand = (topic: string, name: string) =>
   `az servicebus topic subscription rule delete ${at} --topic-name ${topic} --subscription-name ${name} --name '$Default'`;
 const ruleCommand = (topic: string, name: string, address: string) =>

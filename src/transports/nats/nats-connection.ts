@@ -3,6 +3,7 @@ import { unlessAborted } from '../../time-limits.js';
 import { Lifetime, pause } from '../connection/lifetime.js';
 import { StateReport } from '../connection/state-report.js';
 import type {
+  BrokerFinding,
   Delivery,
   QueueFacts,
   Receiver,
@@ -13,6 +14,7 @@ import type {
   TransportMessage,
 } from '../transport.js';
 import { type NatsClient, openClient } from './client.js';
+import { examineStream } from './examine.js';
 import { trim } from './floors.js';
 import { inspectShards } from './inspect.js';
 import { NatsNames } from './names.js';
@@ -102,6 +104,10 @@ export class NatsConnection implements TransportConnection {
   async inspect(): Promise<readonly QueueFacts[]> {
     const { serviceName } = this.#host.instance;
     return inspectShards(this.#link.client, this.#names, serviceName, [...this.#receivers]);
+  }
+
+  async examine(): Promise<readonly BrokerFinding[]> {
+    return examineStream(this.#link.client, this.#names);
   }
 
   close(): Promise<void> {

@@ -1,7 +1,9 @@
 import { outageFacts } from '../../describe-error.js';
 import { unlessAborted } from '../../time-limits.js';
+import { faultOf } from '../connection/broker-fault.js';
 import { Lifetime } from '../connection/lifetime.js';
 import type {
+  BrokerFinding,
   Delivery,
   QueueFacts,
   Receiver,
@@ -140,6 +142,19 @@ export class RabbitmqConnection implements TransportConnection {
       }
     }
     return facts;
+  }
+
+  /** Compares the arguments of the queues that exist. Policies are not told over AMQP. */
+  async examine(): Promise<readonly BrokerFinding[]> {
+    this.#lifetime.throwIfEnded();
+    const model = await this.#sendingLink.up(this.#lifetime.signal);
+    const findings: BrokerFinding[] = [];
+    for (let shard = 0; shard < this.#settings.shards; shard++) {
+      await this.#topology.queue(model, shard, []).catch((error: Error) => {
+        if (codeOf(error.cause) !== reply.notFound) findings.push(faultOf(error));
+      });
+    }
+    return findings;
   }
 
   async close(): Promise<void> {

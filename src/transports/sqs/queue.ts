@@ -52,7 +52,8 @@ export async function openQueue(
 
 export const resourceOf = (name: string): string => `arn:aws:sqs:*:*:${name}`;
 
-async function findQueue(aws: Aws, name: string, signal: AbortSignal): Promise<string | undefined> {
+/** Its URL. Undefined: there is none. */
+export async function findQueue(aws: Aws, name: string, signal: AbortSignal): Promise<string | undefined> {
   try {
     const request = { action: 'sqs:GetQueueUrl', resource: resourceOf(name), signal };
     const { QueueUrl } = await aws.request(request, (options) =>

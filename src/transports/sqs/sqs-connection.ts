@@ -1,8 +1,10 @@
 import { WhizbangError } from '../../errors.js';
 import { unlessAborted } from '../../time-limits.js';
+import { faultOf } from '../connection/broker-fault.js';
 import { Lifetime, pause } from '../connection/lifetime.js';
 import { StateReport } from '../connection/state-report.js';
 import type {
+  BrokerFinding,
   Delivery,
   QueueFacts,
   Receiver,
@@ -15,7 +17,7 @@ import type {
 import type { Aws } from './aws.js';
 import { saysMissing } from './aws-errors.js';
 import { publish } from './publishing.js';
-import { type OpenQueue, openQueue, queueName, resourceOf } from './queue.js';
+import { findQueue, type OpenQueue, openQueue, queueName, resourceOf } from './queue.js';
 import type { SqsSettings } from './sqs-options.js';
 import { SqsReceiver } from './sqs-receiver.js';
 import { openSubscription } from './subscription.js';
@@ -97,25 +99,31 @@ export class SqsConnection implements TransportConnection {
     ended.throwIfAborted();
   }
 
+  /** A queue that does not exist is left out. */
   async inspect(): Promise<readonly QueueFacts[]> {
     this.#lifetime.throwIfEnded();
-    if (this.#receivers.length === 0) return [];
+    const { signal } = this.#lifetime;
     const name = queueName(this.#settings, this.#host.instance.serviceName);
-    const { sqs } = this.#aws;
-    const request = (action: string) => ({
-      action,
-      resource: resourceOf(name),
-      signal: this.#lifetime.signal,
-    });
-    const { QueueUrl } = await this.#aws.request(request('sqs:GetQueueUrl'), (options) =>
-      sqs.getQueueUrl({ QueueName: name }, options),
-    );
-    const { Attributes = {} } = await this.#aws.request(request('sqs:GetQueueAttributes'), (options) =>
-      sqs.getQueueAttributes({ QueueUrl, AttributeNames: ['All'] }, options),
+    const QueueUrl = await findQueue(this.#aws, name, signal);
+    if (QueueUrl === undefined) return [];
+    const request = { action: 'sqs:GetQueueAttributes', resource: resourceOf(name), signal };
+    const { Attributes = {} } = await this.#aws.request(request, (options) =>
+      this.#aws.sqs.getQueueAttributes({ QueueUrl, AttributeNames: ['All'] }, options),
     );
     const depth = Number(Attributes.ApproximateNumberOfMessages);
     const unacknowledged = Number(Attributes.ApproximateNumberOfMessagesNotVisible);
     return [{ name, depth, unacknowledged, consumers: null, oldestSeconds: null }];
+  }
+
+  /** Compares the queue, if there is one, and its subscription. */
+  async examine(): Promise<readonly BrokerFinding[]> {
+    this.#lifetime.throwIfEnded();
+    const name = queueName(this.#settings, this.#host.instance.serviceName);
+    if ((await findQueue(this.#aws, name, this.#lifetime.signal)) === undefined) return [];
+    return this.#openQueue([]).then(
+      () => [],
+      (error: unknown) => [faultOf(error)],
+    );
   }
 
   close(): Promise<void> {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { jsonLogger } from '../../src/relay/json-logger.js';
-import { maskOf } from '../../src/relay/secrets.js';
+import { jsonLogger } from '../src/relay/json-logger.js';
+import { maskOf } from '../src/secrets.js';
 
-describe('Secrets of a relay', () => {
+describe('Secrets in URLs', () => {
   it.each([
     ['amqp://u:p%40ss@h', 'p@ss'],
     ['amqp://u:p%40ss@h', 'p%40ss'],

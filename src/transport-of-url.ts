@@ -1,8 +1,9 @@
 // The scheme of a URL chooses the transport. Only the one that is used is loaded, with the client of its broker.
 // In: a URL. Out: a transport, or INVALID_OPTION that names the scheme and never the URL, which may hold a password.
-import { defaultSchema } from '../database/index.js';
-import { WhizbangError } from '../errors.js';
-import { postgresTransport, type Transport } from '../transports/index.js';
+// Called by the relay and the doctor.
+import { defaultSchema } from './database/index.js';
+import { WhizbangError } from './errors.js';
+import { postgresTransport, type Transport } from './transports/index.js';
 
 /** How a URL of one scheme becomes a transport. */
 export interface Scheme {
@@ -10,12 +11,24 @@ export interface Scheme {
   optionsOf(url: string): object;
   /** Loads the function that makes the transport. */
   load(): Promise<(options: never) => Transport>;
+  /** Options with which it makes and changes nothing at the broker. */
+  readonly looksOnly?: object;
   /** Why it cannot be received from. */
   readonly onlySends?: string;
 }
 
+/** Who was given a URL, by which flag, and for what. */
+export interface Asker {
+  readonly command: 'relay' | 'doctor';
+  readonly flag: string;
+  readonly purpose: 'sending' | 'receiving' | 'looking';
+}
+
+const looksOnly = { topology: 'check' };
+
 const rabbitmq: Scheme = {
-  load: async () => (await import('../rabbitmq.js')).rabbitmqTransport,
+  looksOnly,
+  load: async () => (await import('./rabbitmq.js')).rabbitmqTransport,
   optionsOf: (given) => {
     const { url, options } = splitOptions(given, ['topology', 'shards', 'prefix']);
     const urls = several(url);
@@ -23,24 +36,27 @@ const rabbitmq: Scheme = {
   },
 };
 const nats: Scheme = {
-  load: async () => (await import('../nats.js')).natsTransport,
+  looksOnly,
+  load: async () => (await import('./nats.js')).natsTransport,
   optionsOf: (given) => {
-    const { url, options } = splitOptions(given, ['topology', 'shards', 'replicas']);
+    const { url, options } = splitOptions(given, ['topology', 'shards', 'replicas', 'prefix']);
     return { servers: several(url), ...options };
   },
 };
 const azure: Scheme = {
-  load: async () => (await import('../azure-service-bus.js')).azureServiceBusTransport,
+  looksOnly,
+  load: async () => (await import('./azure-service-bus.js')).azureServiceBusTransport,
   optionsOf: (given) => {
     if (/^Endpoint=/i.test(given)) return { connectionString: given };
-    const { url, options } = splitOptions(given, ['topology', 'sessions']);
+    const { url, options } = splitOptions(given, ['topology', 'sessions', 'topic']);
     return { connectionString: connectionStringOf(url), ...options };
   },
 };
 const sqs: Scheme = {
-  load: async () => (await import('../sqs.js')).sqsTransport,
+  looksOnly,
+  load: async () => (await import('./sqs.js')).sqsTransport,
   optionsOf: (given) => {
-    const { url, options } = splitOptions(given, ['topology', 'region']);
+    const { url, options } = splitOptions(given, ['topology', 'region', 'topic']);
     const { host, protocol, username, password } = new URL(url);
     const credentials = credentialsOf(username, password);
     if (protocol === 'sqs:') return { ...options, ...credentials, region: host };
@@ -54,7 +70,7 @@ const postgres: Scheme = {
   onlySends: 'It delivers nothing: the sender puts its messages straight into the inbox.',
 };
 
-/** Every scheme that a relay knows. */
+/** Every scheme that is known. */
 export const schemes: Readonly<Record<string, Scheme>> = {
   amqp: rabbitmq,
   amqps: rabbitmq,
@@ -70,31 +86,32 @@ export const schemes: Readonly<Record<string, Scheme>> = {
 
 /** Makes the transport for what a flag was given. */
 export async function transportOfUrl(
-  flag: '--to' | '--from',
+  asker: Asker,
   url: string,
-  known: Readonly<Record<string, Scheme>>,
+  known: Readonly<Record<string, Scheme>> = schemes,
 ): Promise<Transport> {
   const scheme = /^Endpoint=sb:/i.test(url) ? 'sb' : /^([a-z][a-z0-9+.-]*):/i.exec(url)?.[1]?.toLowerCase();
   const found = scheme === undefined || !Object.hasOwn(known, scheme) ? undefined : known[scheme];
   if (found === undefined) {
     const fact = scheme === undefined ? 'is not a URL' : `has the scheme ${scheme}:, which no transport has`;
     throw refusal(
-      flag,
+      asker,
       fact,
       `Known schemes: ${Object.keys(known)
         .map((each) => `${each}:`)
         .join(', ')}.`,
     );
   }
-  if (flag === '--from' && found.onlySends !== undefined)
-    throw refusal(flag, `has the scheme ${scheme}:`, `${found.onlySends} Leave --from out.`);
+  const { flag, purpose } = asker;
+  if (purpose === 'receiving' && found.onlySends !== undefined)
+    throw refusal(asker, `has the scheme ${scheme}:`, `${found.onlySends} Leave ${flag} out.`);
   const make = await found.load();
   try {
-    return make(found.optionsOf(url) as never);
+    return make({ ...found.optionsOf(url), ...(purpose === 'looking' && found.looksOnly) } as never);
   } catch (error) {
     if (error instanceof WhizbangError) throw error;
     throw refusal(
-      flag,
+      asker,
       'is not a valid URL',
       'Write special characters of a password as %40, %2F and so on.',
     );
@@ -138,7 +155,7 @@ function credentialsOf(accessKeyId: string, secretAccessKey: string): object {
   if (accessKeyId === '' && secretAccessKey === '') return {};
   if (accessKeyId === '' || secretAccessKey === '')
     throw new WhizbangError('INVALID_OPTION', {
-      message: 'relay: the URL of SQS has an access key without its secret, or a secret without its key.',
+      message: 'The URL of SQS has an access key without its secret, or a secret without its key.',
       hint: 'Write both, as in sqs://key-id:secret@eu-central-1, or neither and set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.',
       details: { option: 'credentials' },
     });
@@ -161,9 +178,9 @@ function databasesOf(url: string): object {
   return { databases: { [name]: { connectionString: target.href, schema } } };
 }
 
-function refusal(flag: string, fact: string, hint: string): WhizbangError {
+function refusal({ command, flag }: Asker, fact: string, hint: string): WhizbangError {
   return new WhizbangError('INVALID_OPTION', {
-    message: `relay: ${flag} ${fact}.`,
+    message: `${command}: ${flag} ${fact}.`,
     hint,
     details: { option: flag },
   });

@@ -1,4 +1,4 @@
-import { withoutPasswords } from '../without-passwords.js';
+import { withoutPasswords } from './without-passwords.js';
 
 /** A shorter one is masked in a URL only: as a part of other words it would make every line unreadable. */
 const shortest = 4;
