@@ -4,7 +4,7 @@
 -- {state: of the build, null: there is none, model, version: up to which it has the events, stream_version, skipped:
 -- [versions that somebody has skipped], events}
 -- Locks: none
--- Reads by: primary keys; events by (stream_id, version).
+-- Reads by: primary keys; all rows of wh_perspectives; events by (stream_id, version).
 -- Raises: none
 -- Called by: model-functions.ts
 create or replace function wh_load_model(p_code text, p_id text, p_types text[], p_with_events boolean, p_limit int)
@@ -15,13 +15,18 @@ set search_path from current
 set jit = off set enable_seqscan = off set enable_bitmapscan = off
 as $$
 declare
-  p wh_perspectives := wh_find_build(p_code);
+  p record;
   k wh_perspective_checkpoints;
   v_model jsonb;
   v_version bigint;
   v_stream_version bigint;
   v_events json;
 begin
+  -- Mostly it is live: wh_find_build takes 25 µs longer, a twelfth of a read.
+  select x.name, x.kind, x.state, x.table_name into p from wh_perspectives x where x.code = p_code and x.state = 'live';
+  if not found then
+    select x.name, x.kind, x.state, x.table_name into p from wh_find_build(p_code) x;
+  end if;
   if p.table_name is not null then
     execute format('select m.data, m.version from %I m where m.id = $1::%s', p.table_name, case p.kind when 'keyed' then 'text' else 'uuid' end)
     into v_model, v_version using p_id;
