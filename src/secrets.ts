@@ -17,7 +17,10 @@ function secretsOf(url: string): string[] {
   const found = [...url.matchAll(/\/\/([^/?#\s]*)@/g)].flatMap(([, user = '']) => {
     const colon = user.indexOf(':');
     // NATS takes a token in the place of the user's name.
-    return colon < 0 ? (/^(nats|tls):/i.test(url) ? [user] : []) : [user.slice(colon + 1)];
+    if (colon < 0) return /^(nats|tls):/i.test(url) ? [user] : [];
+    // A password that is the name of its user is no secret, and errors name the user.
+    const [name, password] = [user.slice(0, colon), user.slice(colon + 1)];
+    return password === name ? [] : [password];
   });
   const named = [...url.matchAll(/\b(?:password|SharedAccessKey|SharedAccessSignature)=([^;&\s]+)/gi)].map(
     ([, secret = '']) => secret,

@@ -11,8 +11,8 @@ export interface Scheme {
   optionsOf(url: string): object;
   /** Loads the function that makes the transport. */
   load(): Promise<(options: never) => Transport>;
-  /** Options with which it makes and changes nothing at the broker. */
-  readonly looksOnly?: object;
+  /** Options with which it makes and changes nothing at the broker. A text: why nobody looks at it. */
+  readonly looksOnly?: object | string;
   /** Why it cannot be received from. */
   readonly onlySends?: string;
 }
@@ -67,6 +67,7 @@ const sqs: Scheme = {
 const postgres: Scheme = {
   load: async () => postgresTransport,
   optionsOf: databasesOf,
+  looksOnly: 'It has no broker. Look at the other database itself: --database-url.',
   onlySends: 'It delivers nothing: the sender puts its messages straight into the inbox.',
 };
 
@@ -105,11 +106,17 @@ export async function transportOfUrl(
   const { flag, purpose } = asker;
   if (purpose === 'receiving' && found.onlySends !== undefined)
     throw refusal(asker, `has the scheme ${scheme}:`, `${found.onlySends} Leave ${flag} out.`);
+  if (purpose === 'looking' && typeof found.looksOnly === 'string')
+    throw refusal(asker, `has the scheme ${scheme}:`, found.looksOnly);
   const make = await found.load();
   try {
-    return make({ ...found.optionsOf(url), ...(purpose === 'looking' && found.looksOnly) } as never);
+    for (const [, user = ''] of url.matchAll(/\/\/([^/?#\s]*)@/g)) decodeURIComponent(user);
+    return make({
+      ...found.optionsOf(url),
+      ...(purpose === 'looking' && (found.looksOnly as object)),
+    } as never);
   } catch (error) {
-    if (error instanceof WhizbangError) throw error;
+    if (error instanceof WhizbangError) throw withFlag(error, asker);
     throw refusal(
       asker,
       'is not a valid URL',
@@ -176,6 +183,11 @@ function databasesOf(url: string): object {
   target.searchParams.delete('schema');
   target.searchParams.delete('name');
   return { databases: { [name]: { connectionString: target.href, schema } } };
+}
+
+/** What a transport refuses is an option to it, and a URL to whoever gave it. */
+function withFlag({ code, message, hint, details }: WhizbangError, { command, flag }: Asker): WhizbangError {
+  return new WhizbangError(code, { message: `${command}: ${flag}: ${message}`, hint, details });
 }
 
 function refusal({ command, flag }: Asker, fact: string, hint: string): WhizbangError {

@@ -37,8 +37,6 @@ export async function examine(db: Queryable, schema: string, broker?: BrokerToEx
   const { findings: ofSchema, isInstalled } = await checkSchema(db, schema);
   findings.push(...ofSchema);
   if (isInstalled) for (const check of checks) findings.push(...(await check(db, quoted)));
-  // Without tables it is not known whose queues to look at.
-  if (broker !== undefined && (isInstalled || broker.services.length > 0))
-    findings.push(...(await checkBroker(db, schema, broker)));
+  if (broker !== undefined) findings.push(...(await checkBroker(db, schema, broker, isInstalled)));
   return findings.sort((one, other) => Number(other.level === 'fault') - Number(one.level === 'fault'));
 }

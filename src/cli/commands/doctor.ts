@@ -15,33 +15,37 @@ export function doctorCommand(): Command {
     )
     .option(
       '--transport <url>',
-      'look at the broker of the service too: amqp:, nats:, sb: or sqs: (or WHIZBANG_TRANSPORT)',
+      'look at the broker too: amqp:, nats:, tls:, sb: or sqs: (or WHIZBANG_TRANSPORT)',
     )
     .option(
       '--service <name>',
-      'whose queues to look at there, may be repeated; those with instances in the schema',
-      (name: string, before: readonly string[]) => [...before, name],
-      [] as readonly string[],
+      'whose queues to look at there, may be repeated (default: the services that have instances in the schema)',
+      (name: string, before: readonly string[] = []) => [...before, name],
     )
     .option('--json', 'print JSON')
     .addHelpText('after', example('whizbang doctor --schema messaging --transport amqp://localhost'))
     .action(async (options: DoctorOptions) => {
-      const { schema, service: services } = options;
-      const url = options.transport || process.env.WHIZBANG_TRANSPORT || undefined;
+      const { schema, service: services = [] } = options;
+      const url = options.transport ?? (process.env.WHIZBANG_TRANSPORT || undefined);
       const transport = url === undefined ? withoutTransport(services) : await transportOfUrl(flag, url);
       const findings = await withSession(options, (db) =>
         examine(db, schema, transport && { transport, services }),
       );
       const shown = findings.map((finding) => withoutSecrets(finding, maskOf([url])));
-      if (options.json === true) console.log(JSON.stringify(shown, null, 2));
-      else console.log([...(transport ? [traitsText(transport)] : []), findingsText(shown)].join('\n'));
-      if (shown.some(({ level }) => level === 'fault')) process.exitCode = 1;
+      const lines = [...(transport ? [traitsText(transport)] : []), findingsText(shown)];
+      process.exitCode = shown.some(({ level }) => level === 'fault') ? 1 : 0;
+      // The client of a broker that fell silent may keep the process alive.
+      const end = () => transport && process.exit();
+      process.stdout.write(
+        `${options.json === true ? JSON.stringify(shown, null, 2) : lines.join('\n')}\n`,
+        end,
+      );
     });
 }
 
 interface DoctorOptions extends DatabaseCommandOptions {
   readonly transport?: string;
-  readonly service: readonly string[];
+  readonly service?: readonly string[];
   readonly json?: boolean;
 }
 
@@ -65,12 +69,12 @@ const withoutSecrets = (finding: Finding, mask: (text: string) => string): Findi
 const sentTexts = {
   replicated: 'the loss of a machine',
   disk: 'a restart of the broker, and not the loss of its disk',
-  memory: 'neither a crash of the broker nor the loss of its machine',
+  memory: 'a crash of the broker at most, and not one of its machine',
   unknown: 'what the broker is set to, which it does not tell',
 } as const;
 
 function traitsText({ name, traits: { moves, sent } }: Transport): string {
-  return `${name}: a message that was sent survives ${sentTexts[sent]}. With one instance at a time: a ${moves}.`;
+  return `${name}, by its options: a message that was sent survives ${sentTexts[sent]}. With one instance at a time: a ${moves}.`;
 }
 
 function findingsText(findings: readonly Finding[]): string {

@@ -4,10 +4,11 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { type ConnectionPool, type Queryable, quoteSchema } from '../../database/index.js';
-import { describeError } from '../../describe-error.js';
+import { describeBriefly } from '../../describe-error.js';
 import { WhizbangError } from '../../errors.js';
 import type { Logger } from '../../logger.js';
-import type { QueueFacts, Transport, TransportConnection, TransportHost } from '../../transports/index.js';
+import { answerWithin } from '../../time-limits.js';
+import type { QueueFacts, Transport, TransportHost } from '../../transports/index.js';
 import { type Finding, fault, warning } from '../finding.js';
 
 /** Where to look: as the running services have it. */
@@ -18,17 +19,27 @@ export interface BrokerToExamine {
 }
 
 const reachMs = 5_000;
+/** For all that is asked of a broker for one service. It may fall silent in the middle. */
+const lookMs = 20_000;
 const oldSeconds = 300;
 
 export async function checkBroker(
   db: Queryable,
   schema: string,
   { transport, services: named }: BrokerToExamine,
+  isInstalled: boolean,
 ): Promise<Finding[]> {
-  const services = named.length > 0 ? named : await knownServices(db, schema);
-  const findings = await checkStandbys(db, transport);
-  for (const service of services) findings.push(...(await checkService(transport, service, schema)));
-  return services.length > 0 ? findings : [...findings, nobodyKnown(transport)];
+  const isNamed = named.length > 0;
+  const services = new Set(isNamed || !isInstalled ? named : await knownServices(db, schema));
+  const findings = [
+    ...(await checkStandbys(db, transport)),
+    ...(services.size === 0 ? [nobodyKnown(transport)] : []),
+    ...(
+      await Promise.all(Array.from(services, (each) => checkService(transport, each, schema, isNamed)))
+    ).flat(),
+  ];
+  // What concerns all services is told once.
+  return findings.filter(({ text }, i) => findings.findIndex((other) => other.text === text) === i);
 }
 
 async function knownServices(db: Queryable, schema: string): Promise<string[]> {
@@ -40,7 +51,6 @@ async function knownServices(db: Queryable, schema: string): Promise<string[]> {
 
 /** What the inbox has committed is gone from the broker: a standby that takes over without it has lost it for good. */
 async function checkStandbys(db: Queryable, { name }: Transport): Promise<Finding[]> {
-  if (name === 'postgres') return []; // both sides of it are lost, or kept, together
   const { rows } = await db.query(
     `select count(*)::int as standbys from pg_stat_replication r
      where coalesce(r.application_name, '') not in ('pg_receivewal', 'pg_basebackup')
@@ -59,26 +69,49 @@ async function checkStandbys(db: Queryable, { name }: Transport): Promise<Findin
   ];
 }
 
-async function checkService(transport: Transport, service: string, schema: string): Promise<Finding[]> {
+async function checkService(
+  transport: Transport,
+  service: string,
+  schema: string,
+  isNamed: boolean,
+): Promise<readonly Finding[]> {
   const told = new Told(service, schema);
-  let connection: TransportConnection | undefined;
-  try {
-    connection = await transport.connect(told);
+  const opening = transport.connect(told);
+  const asFault = (error: unknown) => [unusable(transport, service, error)];
+  const look = async () => {
+    const connection = await opening;
     await connection.ready(AbortSignal.timeout(reachMs)).catch((error: unknown) => {
       throw told.outage ?? error;
     });
-    const limits = ((await connection.examine?.()) ?? []).map((found) => ({
-      code: 'broker-limits',
-      ...found,
-    }));
-    const waiting = ((await connection.inspect?.()) ?? []).flatMap((queue) => waitingIn(queue, service));
-    return [...limits, ...told.warnings, ...waiting];
-  } catch (error) {
-    return [unusable(transport, service, error)];
-  } finally {
-    await connection?.close();
-  }
+    const examine = async () => (await connection.examine?.()) ?? [];
+    const inspect = async () => {
+      const queues = await connection.inspect?.();
+      const isMissing = isNamed && queues?.length === 0;
+      return isMissing
+        ? [withoutQueue(transport, service)]
+        : queues?.flatMap((each) => waitingIn(each, service));
+    };
+    // Each by itself: who may not ask the one may ask the other.
+    const limits = await examine().then(
+      (found) => found.map((each) => ({ code: 'broker-limits', ...each })),
+      asFault,
+    );
+    const waiting = await inspect().catch(asFault);
+    return [...limits, ...told.warnings, ...(waiting ?? [])];
+  };
+  const found = await answerWithin(lookMs, look(), tooLate).catch(asFault);
+  // The client of a silent broker may not end.
+  await answerWithin(
+    reachMs,
+    opening.then((connection) => connection.close()),
+  ).catch(() => {});
+  return found;
 }
+
+const tooLate = (milliseconds: number) =>
+  new WhizbangError('TRANSPORT_UNAVAILABLE', {
+    message: `The broker did not answer within ${milliseconds / 1000} seconds.`,
+  });
 
 /** Hears what a connection says, and offers it no database: nothing is received. */
 class Told implements TransportHost {
@@ -109,15 +142,16 @@ class Told implements TransportHost {
     this.outage = error;
   }
 
-  /** What has a remedy. An outage is told as such. */
+  /** What has a remedy and is no outage, which is told as such. */
   #warn(facts: object, text: string): void {
-    if ('hint' in facts) this.warnings.push(warning('broker-limits', `${text}.`, String(facts.hint)));
+    if ('hint' in facts && !('error' in facts))
+      this.warnings.push(warning('broker-limits', `${text}.`, String(facts.hint)));
   }
 }
 
 function waitingIn({ name, depth, consumers, oldestSeconds }: QueueFacts, service: string): Finding[] {
   const facts = { service, queue: name, depth, consumers, oldestSeconds };
-  const remedy = `See its instances: whizbang instances. A service that is gone for good: delete its queue, as the page of the transport says.`;
+  const remedy = `See its instances: whizbang instances. A service that is gone for good: delete its queue at the broker.`;
   if (depth !== null && depth > 0 && consumers === 0) {
     const text = `${depth} ${depth === 1 ? 'message waits' : 'messages wait'} for the service ${service} in ${name}, and no instance of it is connected there.`;
     return [warning('broker-waiting', text, remedy, facts)];
@@ -129,10 +163,27 @@ function waitingIn({ name, depth, consumers, oldestSeconds }: QueueFacts, servic
 
 function unusable({ name }: Transport, service: string, error: unknown): Finding {
   const isOurs = error instanceof WhizbangError;
-  const text = isOurs ? error.message : describeError(error);
-  const remedy = isOurs ? error.hint : 'Start the broker, or correct the URL of --transport.';
+  const text = isOurs
+    ? [error.message, causeOf(error)].filter((each) => each !== '').join(' ')
+    : describeBriefly(error);
+  const remedy =
+    isOurs && !error.retryable ? error.hint : 'Start the broker, or correct the URL of --transport.';
   return fault('broker', `The service ${service} cannot use ${name}: ${text}`, remedy, { service });
 }
+
+/** What the client of the broker says, if our own text does not say it. */
+function causeOf({ cause, message }: WhizbangError): string {
+  const text = cause instanceof Error ? cause.message : '';
+  return text === '' || message.includes(text) ? '' : `(${text})`;
+}
+
+const withoutQueue = ({ name }: Transport, service: string) =>
+  warning(
+    'unchecked',
+    `The service ${service} has no queue at ${name}.`,
+    'Nothing is wrong if it only sends. Otherwise correct --service, or the options in the URL.',
+    { service },
+  );
 
 const nobodyKnown = ({ name }: Transport) =>
   warning(

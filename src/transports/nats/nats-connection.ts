@@ -103,11 +103,18 @@ export class NatsConnection implements TransportConnection {
 
   async inspect(): Promise<readonly QueueFacts[]> {
     const { serviceName } = this.#host.instance;
-    return inspectShards(this.#link.client, this.#names, serviceName, [...this.#receivers]);
+    return this.#asked((client) => inspectShards(client, this.#names, serviceName, [...this.#receivers]));
   }
 
   async examine(): Promise<readonly BrokerFinding[]> {
-    return examineStream(this.#link.client, this.#names);
+    return this.#asked((client) => examineStream(client, this.#names));
+  }
+
+  async #asked<T>(question: (client: NatsClient) => Promise<T>): Promise<T> {
+    const { client } = this.#link;
+    return question(client).catch((error: unknown) => {
+      throw jetStreamFailed(client, this.#names.stream, error);
+    });
   }
 
   close(): Promise<void> {

@@ -150,11 +150,23 @@ export class RabbitmqConnection implements TransportConnection {
     const model = await this.#sendingLink.up(this.#lifetime.signal);
     const findings: BrokerFinding[] = [];
     for (let shard = 0; shard < this.#settings.shards; shard++) {
-      await this.#topology.queue(model, shard, []).catch((error: Error) => {
-        if (codeOf(error.cause) !== reply.notFound) findings.push(faultOf(error));
-      });
+      try {
+        if (!(await this.#topology.queue(model, shard, []))) findings.push(this.#uncompared(shard));
+      } catch (error) {
+        if (codeOf((error as Error).cause) !== reply.notFound) findings.push(faultOf(error));
+      }
     }
     return findings;
+  }
+
+  #uncompared(shard: number): BrokerFinding {
+    const { prefix, shards } = this.#settings;
+    const name = queueOf(prefix, this.#host.instance.serviceName, shard, shards);
+    return {
+      level: 'warning',
+      text: `The arguments of the queue ${name} were not compared: RabbitMQ tells them only to a user who may configure it.`,
+      remedy: `Give the doctor such a user, or look yourself: rabbitmqctl list_queues name arguments.`,
+    };
   }
 
   async close(): Promise<void> {

@@ -6,8 +6,8 @@ import type { RabbitmqSettings } from './settings.js';
 export interface Topology {
   /** Makes or checks the exchanges. Rejects with a WhizbangError. */
   exchanges(model: ChannelModel): Promise<void>;
-  /** Makes or checks the queue of a shard, with its bindings. */
-  queue(model: ChannelModel, shard: number, addresses: readonly string[]): Promise<void>;
+  /** Makes or checks the queue of a shard, with its bindings. False: its arguments could not be compared. */
+  queue(model: ChannelModel, shard: number, addresses: readonly string[]): Promise<boolean>;
   /** Says why the broker has closed a channel. */
   explain(error: unknown, what: string): Error;
 }
@@ -41,24 +41,25 @@ export function topologyOf(settings: RabbitmqSettings, service: string, username
       }
     },
     queue: async (model, shard, addresses) => {
-      if (topology === 'off') return;
+      if (topology === 'off') return false;
       const name = queueOf(prefix, service, shard, shards);
-      const failed = (error: unknown) => {
+      const failed = (error: unknown): never => {
         throw explain(error, `${topology} the queue ${name}`);
       };
       await onChannel(model, steps[topology].queue(name)).catch(failed);
       if (topology === 'check') {
         // It exists, so this makes nothing: it compares the arguments. Only a user who may configure the queue is told.
-        await onChannel(model, (channel) => assertQueue(channel, name)).catch((error: unknown) => {
-          if (codeOf(error) !== reply.accessRefused) failed(error);
-        });
-        return;
+        return onChannel(model, (channel) => assertQueue(channel, name)).then(
+          () => true,
+          (error: unknown) => codeOf(error) !== reply.accessRefused && failed(error),
+        );
       }
       const keys = addresses.flatMap((address) => bindingKeysOf(address, shard, shards));
       await onChannel(model, async (channel) => {
         for (const exchange of exchanges)
           for (const key of keys) await channel.bindQueue(name, exchange, key);
       }).catch(failed);
+      return true;
     },
   };
 }
@@ -70,7 +71,9 @@ const assertQueue = (channel: Channel, name: string) =>
 export async function onChannel<T>(model: ChannelModel, work: (channel: Channel) => Promise<T>): Promise<T> {
   const channel = await model.createChannel();
   channel.on('error', () => {});
+  // Where the connection ends before the broker has confirmed the close, amqplib leaves that promise open for ever.
+  const ended = new Promise<void>((resolve) => channel.once('close', resolve));
   const result = await work(channel);
-  await channel.close();
+  await Promise.race([channel.close(), ended]);
   return result;
 }
