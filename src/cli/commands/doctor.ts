@@ -1,5 +1,5 @@
 // `whizbang doctor | report`: what is wrong and what to do about it, and what a bug report needs.
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { examine, type Finding, reportOf } from '../../doctor/index.js';
 import { WhizbangError } from '../../errors.js';
 import { maskOf } from '../../secrets.js';
@@ -17,10 +17,11 @@ export function doctorCommand(): Command {
       '--transport <url>',
       'look at the broker too: amqp:, nats:, tls:, sb: or sqs: (or WHIZBANG_TRANSPORT)',
     )
-    .option(
-      '--service <name>',
-      'whose queues to look at there, may be repeated (default: the services that have instances in the schema)',
-      (name: string, before: readonly string[] = []) => [...before, name],
+    .addOption(
+      new Option(
+        '--service <name>',
+        'whose queues to look at there, may be repeated (default: the services that have instances in the schema)',
+      ).argParser<readonly string[] | undefined>((name, before) => [...(before ?? []), name]),
     )
     .option('--json', 'print JSON')
     .addHelpText('after', example('whizbang doctor --schema messaging --transport amqp://localhost'))
