@@ -53,10 +53,10 @@ await withBroker(rabbitmq, ({ url }) => {
       await orders.sendAll(message('orders'), message('orders'));
       await orders.untilReceived(1);
       expect(await look(lookingAt(subject.prefix))).toEqual([]);
-      const [missing] = await uncheckedOf(lookingAt(subject.prefix), ['oders']);
+      const [missing] = await uncheckedOf(lookingAt(subject.prefix), ['order']);
       expect(missing).toMatchObject({
         code: 'unchecked',
-        text: 'The service oders has no queue at rabbitmq.',
+        text: 'The service order has no queue at rabbitmq.',
       });
     });
 
