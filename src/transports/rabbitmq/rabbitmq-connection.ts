@@ -151,7 +151,7 @@ export class RabbitmqConnection implements TransportConnection {
     const findings: BrokerFinding[] = [];
     for (let shard = 0; shard < this.#settings.shards; shard++) {
       try {
-        if (!(await this.#topology.queue(model, shard, []))) findings.push(this.#uncompared(shard));
+        if (!(await this.#topology.queue(model, shard, []))) findings.push(this.#notCompared(shard));
       } catch (error) {
         if (codeOf((error as Error).cause) !== reply.notFound) findings.push(faultOf(error));
       }
@@ -159,7 +159,7 @@ export class RabbitmqConnection implements TransportConnection {
     return findings;
   }
 
-  #uncompared(shard: number): BrokerFinding {
+  #notCompared(shard: number): BrokerFinding {
     const { prefix, shards } = this.#settings;
     const name = queueOf(prefix, this.#host.instance.serviceName, shard, shards);
     return {
