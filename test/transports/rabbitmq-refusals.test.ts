@@ -46,6 +46,14 @@ await withBroker(rabbitmq, ({ url }) => {
       });
     });
 
+    it('an instance that declares looks for the doctor without declaring: it makes no queue', async () => {
+      await using subject = await rabbitmqSubject(url);
+      const { connection } = await subject.joinWith('orders', { topology: 'declare' });
+      expect(await connection.examine?.()).toEqual([]);
+      expect(await connection.inspect?.()).toEqual([]);
+      await connection.close();
+    });
+
     it('an old queue with other arguments is refused, and its messages stay', async () => {
       await using subject = await rabbitmqSubject(url);
       const queue = `${subject.prefix}.orders`;

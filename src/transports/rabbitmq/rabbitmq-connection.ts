@@ -148,10 +148,13 @@ export class RabbitmqConnection implements TransportConnection {
   async examine(): Promise<readonly BrokerFinding[]> {
     this.#lifetime.throwIfEnded();
     const model = await this.#sendingLink.up(this.#lifetime.signal);
+    // Whatever this instance itself may do there, this only looks.
+    const onlyChecks = { ...this.#settings, topology: 'check' } as const;
+    const topology = topologyOf(onlyChecks, this.#host.instance.serviceName, () => this.#opener.username);
     const findings: BrokerFinding[] = [];
     for (let shard = 0; shard < this.#settings.shards; shard++) {
       try {
-        if (!(await this.#topology.queue(model, shard, []))) findings.push(this.#notCompared(shard));
+        if (!(await topology.queue(model, shard, []))) findings.push(this.#notCompared(shard));
       } catch (error) {
         if (codeOf((error as Error).cause) !== reply.notFound) findings.push(faultOf(error));
       }

@@ -120,7 +120,8 @@ export class SqsConnection implements TransportConnection {
     this.#lifetime.throwIfEnded();
     const name = queueName(this.#settings, this.#host.instance.serviceName);
     if ((await findQueue(this.#aws, name, this.#lifetime.signal)) === undefined) return [];
-    return this.#openQueue([]).then(
+    // Whatever this instance itself may do there, this only looks.
+    return this.#openQueue([], { ...this.#settings, topology: 'check' }).then(
       () => [],
       (error: unknown) => [faultOf(error)],
     );
@@ -142,12 +143,12 @@ export class SqsConnection implements TransportConnection {
     return this.#topicArn;
   }
 
-  async #openQueue(addresses: readonly string[]): Promise<OpenQueue> {
+  async #openQueue(addresses: readonly string[], settings = this.#settings): Promise<OpenQueue> {
     const { signal } = this.#lifetime;
     const { serviceName } = this.#host.instance;
     const topicArn = await this.#topic();
-    const queue = await openQueue(this.#aws, this.#settings, serviceName, topicArn, signal);
-    await openSubscription(this.#aws, this.#settings, topicArn, queue, addresses, signal);
+    const queue = await openQueue(this.#aws, settings, serviceName, topicArn, signal);
+    await openSubscription(this.#aws, settings, topicArn, queue, addresses, signal);
     return queue;
   }
 

@@ -75,6 +75,19 @@ describe('Topic, queue and subscription', () => {
     expect(await filterOf(topic)).toEqual(['orders', 'OrderPlaced', 'OrderPaid']);
   });
 
+  it('an instance that declares looks for the doctor without declaring: a queue that loses messages stays as it is', async () => {
+    const topic = freshTopic();
+    await start({ topic });
+    await set(topic, { MessageRetentionPeriod: '345600' });
+    const connection = await transportAt(standInUrl, { topic, topology: 'declare' }).connect(host('orders'));
+    const found = await connection.examine?.();
+    await connection.close();
+    expect(found).toMatchObject([
+      { level: 'fault', text: expect.stringContaining('MessageRetentionPeriod 345600') },
+    ]);
+    expect(attributesOf(topic).MessageRetentionPeriod).toBe('345600');
+  });
+
   it('ten instances that start at once declare one queue and one subscription', async () => {
     const topic = freshTopic();
     await Promise.all(Array.from({ length: 10 }, () => start({ topic })));
