@@ -126,6 +126,8 @@ export const lanes = [
     stored_at: 'created_at',
     waits_for: 'null::text',
     waits_at: 'null::text',
+    /** The caller can run it as it is: only an event has to be appended before, behind those of the inbox. */
+    can_run: '(m.is_event and m.stream_id is not null) is not true',
     back_to_handler: '',
   },
   {
@@ -138,6 +140,7 @@ export const lanes = [
              then coalesce(m.waits_at, m.handler_name) end`,
     /** The limit with its key at which it was left. */
     waits_at: 'm.waits_at',
+    can_run: '(c.inbox_handlers is null or m.handler_name = any(c.inbox_handlers)) and m.waits_at is null',
     /** One that failed waits at its handler again: it may have another key by then. */
     back_to_handler: ', waits_at = null',
   },

@@ -40,7 +40,7 @@ declare
   v_outbox_claimed wh_claimed; v_inbox_claimed wh_claimed;
   v_outbox_leased uuid[] := '{}'; v_inbox_leased uuid[] := '{}';
   v_outbox_next uuid[] := '{}'; v_inbox_next uuid[] := '{}';
-  v_reports boolean; v_stores boolean; v_outbox_claims boolean; v_inbox_claims boolean; v_is_sound boolean; v_in_call text; v_seen_perspectives int; -- assigned: faster than perform, see docs/internals/mechanism.md#plans-that-hold
+  v_reports boolean; v_stores boolean; v_outbox_claims boolean; v_inbox_claims boolean; v_is_sound boolean; v_polls boolean; v_few wh_arrival[]; v_took boolean := false; v_in_call text; v_seen_perspectives int; -- assigned: faster than perform, see docs/internals/mechanism.md#plans-that-hold
 begin
   -- Who calls, and what it says.
   v_is_sound := wh_check_limits(p_instance_id, p_service_name, p_host_name, p_process_id, p_flags, p_partition_count, p_max_partitions_per_instance, p_lease_seconds,
@@ -60,18 +60,22 @@ begin
   if p_inbox_limits is not null then c := wh_parse_limits(c, p_inbox_limits); end if; if o.has_ranked or i.has_ranked then c.outbox_ranked := true; c.inbox_ranked := true; end if; c.inbox_late := i.has_late;
   if c.paused is not null then c := wh_without_paused(c); v_inbox_room := case when '' = any(c.paused) then 0 else v_inbox_room end; end if;
 
-  -- What was plainly inserted since the last look.
-  v_reports := o.reported <> '{}' or i.reported <> '{}';
+  -- What was plainly inserted since the last look. A call that only asks has a short way, if these are few and it can begin them at once.
+  v_reports := o.reported <> '{}' or i.reported <> '{}'; v_polls := not v_reports and o.messages = '{}' and i.messages = '{}';
+  if v_polls and c.outbox_arrived <> c.inbox_arrived and not c.outbox_due and not c.inbox_due then
+    v_few := case when c.inbox_arrived then wh_few_arrivals_inbox(c, v_inbox_room) else wh_few_arrivals_outbox(c, v_outbox_room) end;
+    if v_few is not null then c := wh_stamp_call(c, true); s := case when c.inbox_arrived then wh_take_few_inbox(c, v_few) else wh_take_few_outbox(c, v_few) end; end if;
+    v_took := num_nonnulls(s.outbox_leased, s.inbox_leased) > 0; c.outbox_arrived := c.outbox_arrived and not v_took; c.inbox_arrived := c.inbox_arrived and not v_took;
+  end if;
   if c.outbox_arrived or c.inbox_arrived then
-    v_seen := wh_see_arrivals(c, v_outbox_room, v_inbox_room, not v_reports and o.messages = '{}' and i.messages = '{}', p_stale_threshold_seconds);
+    v_seen := wh_see_arrivals(c, v_outbox_room, v_inbox_room, v_polls, p_stale_threshold_seconds);
     c := v_seen.call; v_outbox_arrived := v_seen.outbox; v_inbox_arrived := v_seen.inbox;
   end if;
-  v_stores := o.messages <> '{}' or i.messages <> '{}' or v_outbox_arrived.arrivals <> '{}' or v_inbox_arrived.arrivals <> '{}';
-  c := wh_stamp_call(c, v_reports or v_stores);
+  v_stores := v_took or o.messages <> '{}' or i.messages <> '{}' or v_outbox_arrived.arrivals <> '{}' or v_inbox_arrived.arrivals <> '{}';
+  if not v_took then c := wh_stamp_call(c, v_reports or v_stores); end if;
 
   -- What the caller has done.
-  if num_nonnulls(p_perspective_completions, p_perspective_failures) > 0 then
-    perform wh_record_perspectives(p_perspective_completions, p_perspective_failures); end if;
+  if num_nonnulls(p_perspective_completions, p_perspective_failures) > 0 then perform wh_record_perspectives(p_perspective_completions, p_perspective_failures); end if;
   if v_reports then
     if v_outbox_room = 0 and v_inbox_room = 0 then perform wh_end_if_stalled(p_lease_seconds); end if;
     if o.reported <> '{}' then v_outbox_held := wh_lock_reported_outbox(c, o.reported); end if;
@@ -85,24 +89,20 @@ begin
     if v_outbox_reported.lost <> '{}' then return query select * from wh_lost_items('outbox', v_outbox_reported.lost); end if;
     if v_inbox_reported.lost <> '{}' then return query select * from wh_lost_items('inbox', v_inbox_reported.lost); end if;
   end if;
-  if num_nonnulls(p_receptor_completions, p_receptor_failures) > 0 then
-    perform wh_record_receptors(c.now, p_receptor_completions, p_receptor_failures, coalesce(v_inbox_reported.lost, '{}')); end if;
+  if num_nonnulls(p_receptor_completions, p_receptor_failures) > 0 then perform wh_record_receptors(c.now, p_receptor_completions, p_receptor_failures, coalesce(v_inbox_reported.lost, '{}')); end if;
 
   -- What is new: told apart by where it goes, stored, admitted, appended to the event store; leased at once where the stream is clear.
   if p_new_timers is not null then perform wh_set_timers(p_new_timers, p_flags & {Direct} <> 0, coalesce(v_inbox_reported.lost, '{}')); end if;
   if o.has_conditions then o.messages := wh_pick_accepted_messages(o.messages, i.reported, coalesce(v_inbox_reported.lost, '{}')); end if;
   if p_flags & {Direct} <> 0 and o.messages <> '{}' then
-    v_routed := wh_route(o.messages, i.messages);
-    o.messages := v_routed.leaving;
-    i.messages := v_routed.own;
-  end if;
+    v_routed := wh_route(o.messages, i.messages); o.messages := v_routed.leaving; i.messages := v_routed.own; end if;
   if v_outbox_room > 0 and (o.messages <> '{}' and o.has_events or v_outbox_arrived.arrivals <> '{}') then
     v_inbox_arrived.arrivals := wh_with_own_events(c, o.messages, v_outbox_arrived.arrivals, v_inbox_arrived.arrivals);
   end if;
   if v_stores then
     v_in_call := set_config('whizbang.in_call', current_schema(), true);
-    s := wh_store(c, o.messages, i.messages, v_outbox_arrived.arrivals, v_inbox_arrived.arrivals, v_outbox_held, v_inbox_held, v_outbox_room, v_inbox_room,
-      o.has_events or i.has_events, o.has_scheduled or i.has_scheduled);
+    s := case when v_took then s else wh_store(c, o.messages, i.messages, v_outbox_arrived.arrivals, v_inbox_arrived.arrivals, v_outbox_held, v_inbox_held, v_outbox_room, v_inbox_room,
+      o.has_events or i.has_events, o.has_scheduled or i.has_scheduled) end;
     v_in_call := set_config('whizbang.in_call', '', true);
     if p_flags & {Duplicate} <> 0 and (s.outbox_known <> '{}' or s.inbox_known <> '{}') then return query select * from wh_known_items(s); end if;
     v_outbox_leased := coalesce(s.outbox_leased, '{}'); v_inbox_leased := coalesce(s.inbox_leased, '{}');

@@ -61,7 +61,7 @@ const folderMayCall: Readonly<Record<string, readonly string[]>> = {
   requests: ['request', 'wake'],
   route: ['request', 'store'],
   schedules: ['request', 'route'],
-  shortcuts: ['call', 'report', 'request', 'route', 'store', 'streams'],
+  shortcuts: ['call', 'events', 'report', 'request', 'route', 'store', 'streams'],
   store: ['admission', 'events', 'streams'],
   streams: ['admission', 'limits', 'request', 'wake'],
   ticks: ['request'],

@@ -16,6 +16,8 @@ const shortWays = {
   wh_settle_stream_inbox: 'false',
   wh_store_one_outbox: 'null',
   wh_store_one_inbox: 'null',
+  wh_few_arrivals_outbox: 'null',
+  wh_few_arrivals_inbox: 'null',
 };
 
 async function switchOff(db: TestDatabase): Promise<void> {

@@ -8,7 +8,7 @@
 -- Locks: as wh_insert_events.
 -- Reads by: messages and events by primary key.
 -- Raises: WB002 if a stream is not at the expected version, serialization_failure as wh_insert_events.
--- Called by: wh_try_store
+-- Called by: wh_take_few_{lane}, wh_try_store
 create or replace function wh_append_events(
   p_versions wh_stream_version[], p_outbox wh_new_message[], p_inbox wh_new_message[],
   p_outbox_arrivals wh_arrival[], p_inbox_arrivals wh_arrival[]

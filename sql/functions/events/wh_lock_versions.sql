@@ -6,7 +6,7 @@
 --   others.
 -- Reads by: primary key.
 -- Raises: unique_violation if another call commits a new row first (wh_store tries again).
--- Called by: wh_append, wh_lock_stream, wh_open_events, wh_open_keys
+-- Called by: wh_append, wh_lock_stream, wh_open_events, wh_open_keys, wh_take_few_{lane}
 create or replace function wh_lock_versions(p_stream_ids uuid[], p_expected uuid[])
 returns wh_stream_version[]
 language plpgsql

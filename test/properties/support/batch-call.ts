@@ -32,6 +32,8 @@ export interface BatchCall {
   readonly stores: Stored[];
   readonly room: Record<LaneName, number>;
   takeoverSeconds: number;
+  /** How many streams of others' partitions it may take of each lane without waiting. */
+  readonly spare: number;
   maxPartitions: number | null;
   keepsCompleted: boolean;
   /** It takes new messages behind those of their stream that it holds. */
@@ -48,13 +50,14 @@ const staleSeconds = 95;
 export const retrySeconds = 30;
 export const passingSeconds = [13, 37, 100] as const;
 
-export function emptyCall(instanceId: string): BatchCall {
+export function emptyCall(instanceId: string, spare = 0): BatchCall {
   return {
     instanceId,
     reports: [],
     stores: [],
     room: { outbox: 0, inbox: 0 },
     takeoverSeconds: 5,
+    spare,
     maxPartitions: null,
     keepsCompleted: false,
     continues: false,
@@ -68,6 +71,8 @@ export function parametersOf(call: BatchCall): Parameters {
     p_lease_seconds: call.leaseSeconds,
     p_stale_threshold_seconds: call.staleSeconds,
     p_takeover_seconds: call.takeoverSeconds,
+    p_spare_outbox_streams: call.spare,
+    p_spare_inbox_streams: call.spare,
     p_max_partitions_per_instance: call.maxPartitions,
     p_flags:
       (call.keepsCompleted ? 4 : 0) |

@@ -51,7 +51,7 @@ export function drawSteps(random: Random, count: number): Step[] {
 export async function perform(world: World, step: Step, streams: readonly string[]): Promise<void> {
   const random = new Random(step.seed);
   const worker = world.workers.length > 0 ? random.pick(world.workers) : world.join(random.uuid());
-  const call = emptyCall(worker.id);
+  const call = emptyCall(worker.id, random.pick([0, 2, 100]));
   if (step.kind === 'plain insert') return insertPlain(world, random, streams);
   if (step.kind === 'store in an open transaction') return storeOpen(world, random, streams);
   if (step.kind === 'arrive behind') return arriveBehind(world, random);
@@ -227,7 +227,7 @@ async function silentHandler(world: World, random: Random, worker: Worker): Prom
 
 async function insertPlain(world: World, random: Random, streams: readonly string[]): Promise<void> {
   const messages = plainMessages(random, streams, 0.3);
-  await world.insertPlain(random.chance(0.8) ? 'outbox' : 'inbox', messages, random.chance(0.5));
+  await world.insertPlain(random.pick(['outbox', 'inbox']), messages, random.chance(0.5));
 }
 
 /** No events: their versions would stay locked, and the events of others would have to wait for them. */

@@ -23,6 +23,7 @@ export function checkTurns(
   for (const item of continued) {
     if (
       call.takeoverSeconds > 0 &&
+      call.spare === 0 &&
       !model.owns(call.instanceId, item.lane, item.partition, call.staleSeconds)
     )
       broken('a stream of another one’s partition is kept', item);
