@@ -3,9 +3,10 @@
 -- It picks what can start now: messages of streams without a row that the caller has a handler for, messages below the
 -- head of their stream, and events that a due stream waits for. New streams with a priority below 0 are left to
 -- wh_with_ranked_{lane}: they must not hide the others either. If the lowest message needs admission, the floors cannot
--- pass it; then it also picks that one and those next to it that need admission, so that the crowd gets smaller. It
--- looks for a second at most, and for 20 ms if the streams that are due would fill the room. How far it came is noted
--- for other calls (wh_admit_{lane}). They start a little before that, because most late commits are not very late.
+-- pass it; then it also picks that one and those next to it that need admission, but no more than a call hands out,
+-- because a message that is admitted before it is leased is written twice. It looks for a second at most, and for 20 ms
+-- if the streams that are due would fill the room. How far it came is noted for other calls (wh_admit_{lane}). They
+-- start a little before that, because most late commits are not very late.
 -- If it has found nothing to do and has not come to the end, it picks all of the lowest messages, so that there is less
 -- to look through: a long transaction may hold the floors back.
 -- Locks: none
@@ -20,12 +21,13 @@ declare
   c_chunk constant int := 2000;
   c_most constant int := 5000;
   c_again constant int := 50;
+  c_least constant int := 50;
   v_due int := wh_count_due(c, '{lane}', p_room, c.{lane}_free_from);
   -- Some of those may be locked, or not for the caller. So it looks for at least one, but not for long.
   v_wanted int := greatest(p_room - v_due, 1);
   v_until timestamptz := clock_timestamp() + case when v_due < p_room then interval '1 second' else interval '20 milliseconds' end;
   v_from bigint := greatest(c.{lane}_admit_from - c_again, c.{lane}_floor);
-  v_chunk int := wh_admission_limit(p_room);
+  v_chunk int := c_again + v_wanted;
   v_is_end boolean := false;
   v_seen int;
   v_last bigint;
@@ -62,7 +64,7 @@ begin
     v_starting := v_starting || v_found[:v_wanted - cardinality(v_starting)];
     v_is_end := v_seen < v_chunk;
     exit when v_is_end;
-    v_chunk := c_chunk;
+    v_chunk := least(4 * v_chunk, c_chunk);
     v_from := v_last + 1;
   end loop;
   -- Other instances must not skip what only they can start.
@@ -75,7 +77,7 @@ begin
       from wh_{lane} m
       where m.partition_number is null and m.processed_at is null and m.sequence_order >= c.{lane}_floor
       order by m.sequence_order
-      limit case when v_is_lost then c_most else wh_admission_limit(p_room) end);
+      limit case when v_is_lost then c_most else greatest(p_room, c_least) end);
     v_starting := array(
       select a::wh_arrival
       from (

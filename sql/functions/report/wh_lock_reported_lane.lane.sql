@@ -27,13 +27,22 @@ begin
            filter (where l.instance_id = c.instance_id)
     into v_held
     from (
-      select s.lane, s.stream_id, s.instance_id, s.lease_expiry, s.head, s.held_through
-      from wh_active_streams s
-      where s.stream_id = any(array(
-          select m.stream_key from wh_{lane} m where m.message_id = any(p_message_ids) and m.instance_id = c.instance_id))
-        and s.lane = '{lane}'
-      order by s.stream_id
-      for no key update
+      select s.*
+      from (
+        select distinct m.stream_key as stream_id
+        from wh_{lane} m
+        where m.message_id = any(p_message_ids) and m.instance_id = c.instance_id
+        order by m.stream_key
+      ) k
+      -- Newest version first; see docs/internals/mechanism.md#plans-that-hold
+      cross join lateral (
+        select s.lane, s.stream_id, s.instance_id, s.lease_expiry, s.head, s.held_through
+        from wh_active_streams s
+        where (s.stream_id, s.lane) between (k.stream_id, '{lane}') and (k.stream_id, '{lane}')
+        order by s.stream_id desc, s.lane desc
+        limit 1
+        for no key update
+      ) s
     ) l;
   end if;
   return coalesce(v_held, '{}');
