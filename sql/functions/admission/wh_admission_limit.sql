@@ -3,7 +3,7 @@
 -- Locks: none
 -- Reads by: no table
 -- Raises: none
--- Called by: wh_arrivals_beyond_{lane}, wh_arrivals_{lane}, wh_meets_crowd_{lane}
+-- Called by: wh_arrivals_{lane}, wh_meets_crowd_{lane}
 create or replace function wh_admission_limit(p_room int)
 returns int
 language sql immutable parallel safe
