@@ -32,7 +32,7 @@ interface Fixtures {
 }
 
 /** Transactions that a failed test has left open end first: they would hold up the next test. */
-async function empty(db: TestDatabase): Promise<void> {
+export async function empty(db: TestDatabase): Promise<void> {
   await db.pool.query(`
     select pg_terminate_backend(pid) from pg_stat_activity
     where datname = current_database() and state like 'idle in transaction%';
