@@ -62,7 +62,8 @@ begin
 
   -- What was plainly inserted since the last look. A call that only asks has a short way, if these are few and it can begin them at once.
   v_reports := o.reported <> '{}' or i.reported <> '{}'; v_polls := not v_reports and o.messages = '{}' and i.messages = '{}';
-  if v_polls and c.outbox_arrived <> c.inbox_arrived and not c.outbox_due and not c.inbox_due then
+  if v_polls and c.outbox_arrived <> c.inbox_arrived and not c.outbox_due and not c.inbox_due and c.stale_instances = 0
+    and num_nonnulls(p_receptor_completions, p_receptor_failures, p_perspective_completions, p_perspective_failures, p_new_timers) = 0 then
     v_few := case when c.inbox_arrived then wh_few_arrivals_inbox(c, v_inbox_room) else wh_few_arrivals_outbox(c, v_outbox_room) end;
     if v_few is not null then c := wh_stamp_call(c, true); s := case when c.inbox_arrived then wh_take_few_inbox(c, v_few) else wh_take_few_outbox(c, v_few) end; end if;
     v_took := num_nonnulls(s.outbox_leased, s.inbox_leased) > 0; c.outbox_arrived := c.outbox_arrived and not v_took; c.inbox_arrived := c.inbox_arrived and not v_took;
@@ -71,8 +72,7 @@ begin
     v_seen := wh_see_arrivals(c, v_outbox_room, v_inbox_room, v_polls, p_stale_threshold_seconds);
     c := v_seen.call; v_outbox_arrived := v_seen.outbox; v_inbox_arrived := v_seen.inbox;
   end if;
-  v_stores := v_took or o.messages <> '{}' or i.messages <> '{}' or v_outbox_arrived.arrivals <> '{}' or v_inbox_arrived.arrivals <> '{}';
-  if not v_took then c := wh_stamp_call(c, v_reports or v_stores); end if;
+  v_stores := v_took or o.messages <> '{}' or i.messages <> '{}' or v_outbox_arrived.arrivals <> '{}' or v_inbox_arrived.arrivals <> '{}'; if not v_took then c := wh_stamp_call(c, v_reports or v_stores); end if;
 
   -- What the caller has done.
   if num_nonnulls(p_perspective_completions, p_perspective_failures) > 0 then perform wh_record_perspectives(p_perspective_completions, p_perspective_failures); end if;

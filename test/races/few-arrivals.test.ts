@@ -11,6 +11,7 @@ import {
   inbox,
   it,
   lanes,
+  message,
   type NewMessage,
   reachSchedule,
   stream,
@@ -124,6 +125,34 @@ describe('A call that finds an event while another transaction has the version o
       await reachSchedule(db);
       expect(ids(await a.call(spare))).toEqual(ids(mine));
       expect(await appended()).toEqual([{ event_id: free[0].message_id }, { event_id: mine[0].message_id }]);
+    },
+  );
+});
+
+describe('A call that also says what is written before streams are opened', () => {
+  const [first, next] = stream(2) as [NewMessage, NewMessage];
+  const timer = { ...message({ scheduled_for: '2100-01-01T00:00:00Z' }), destination: 'orders' };
+  const perspective = { stream_id: first.stream_id, perspective_name: 'p', status: 1 };
+  const receptor = { event_id: first.message_id, receptor_name: 'r', status: 1 };
+  it.for([
+    ['a timer', { p_new_timers: [timer] }],
+    ['a perspective', { p_perspective_completions: [perspective] }],
+    ['a receptor', { p_receptor_completions: [receptor] }],
+  ] as const)(
+    'a call with %s and one that stores in the same stream do not wait for each other',
+    async ([, said], { db, a, b }) => {
+      await a.call();
+      await b.call();
+      await inbox.insertPlain(db.pool, first);
+      const other = await begin(db);
+      await other.query('insert into wh_message_deduplication (message_id) values ($1)', [next.message_id]);
+      const [storer, asker] = [await openSession(db), await openSession(db)];
+      const stored = b.over(storer.client).call(said, inbox.stores(next), spare);
+      await waitUntilBlocked(db, storer.pid);
+      const asked = a.over(asker.client).call(said, spare);
+      expect(await waitUntilBlocked(db, asker.pid)).toEqual([storer.pid]);
+      await other.query('rollback');
+      expect([...(await stored), ...(await asked)].length).toBeLessThanOrEqual(2);
     },
   );
 });

@@ -15,6 +15,10 @@ declare
   v_arrivals wh_arrival[];
   v_can_begin boolean;
 begin
+  -- An instance that could begin so many streams may take them, whoever owns their partitions.
+  if c.{lane}_spare = 0 or c.max_partitions is not null then
+    return null;
+  end if;
   select array_agg((m.message_id, m.stream_key, wh_partition(m.stream_key, c.partition_count), m.sequence_order, m.appends, null)::wh_arrival),
     bool_and(m.can_begin)
   into v_arrivals, v_can_begin
@@ -31,8 +35,7 @@ begin
     order by m.sequence_order
     limit c_few + 1
   ) m;
-  -- An instance that could begin so many streams may take them, whoever owns their partitions.
-  if v_can_begin and cardinality(v_arrivals) <= least(c_few, c.{lane}_spare, p_room) and c.max_partitions is null then
+  if v_can_begin and cardinality(v_arrivals) <= least(c_few, c.{lane}_spare, p_room) then
     return v_arrivals;
   end if;
   return null;

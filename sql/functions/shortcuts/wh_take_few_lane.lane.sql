@@ -32,8 +32,12 @@ begin
   -- Looked at after the insert, which may have waited: now nobody else admits anything to these streams.
   if exists (
     select 1 from unnest(p_arrivals) a
-    join wh_{lane} m on m.stream_key = a.stream_key and m.sequence_order >= c.{lane}_floor and m.processed_at is null
-    where m.message_id <> all(v_message_ids))
+    -- A lateral join with a limit stays one probe per row; see docs/internals/mechanism.md#plans-that-hold
+    cross join lateral (
+      select 1 from wh_{lane} m
+      where m.stream_key = a.stream_key and m.sequence_order >= c.{lane}_floor and m.processed_at is null and m.message_id <> all(v_message_ids)
+      limit 1
+    ) m)
   then
     raise unique_violation;
   end if;
@@ -41,7 +45,8 @@ begin
     update wh_{lane} m
     set instance_id = c.instance_id, lease_expiry = c.lease_expiry, partition_number = wh_partition(m.stream_key, c.partition_count), flags = 0,
         status = case when {is_unappended} then m.status | {EventStored} else m.status end
-    where m.message_id = any(v_message_ids) and m.partition_number is null and {not_begun}
+    -- "is true" keeps the planner from reading all that is unadmitted.
+    where m.message_id = any(v_message_ids) and (m.partition_number is null and {not_begun}) is true
     returning m.message_id
   )
   select array_agg(l.message_id) into r.{lane}_leased from leased l;

@@ -79,6 +79,13 @@ export const calls: [string, (lane: Lane, a: Instance, db: TestDatabase) => Prom
       return [lane.room(batch), { p_takeover_seconds: 0 }];
     },
   ],
+  [
+    'that takes the few that have arrived',
+    async (lane, _, db) => {
+      await lane.insertPlain(db.pool, ...streams(4), ...stream(4, { is_event: lane !== outbox }));
+      return [lane.room(8), { p_spare_outbox_streams: 10, p_spare_inbox_streams: 10 }];
+    },
+  ],
   // Not among them: a claim under a cap on partitions. It reads every live lease, a known cost (docs/decisions).
   [
     'that claims of one deep stream',
