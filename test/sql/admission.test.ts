@@ -1,4 +1,5 @@
 // Plain inserts that cannot be admitted yet must not keep others from it: one blocked key stalls no other key.
+import { randomUUID } from 'node:crypto';
 import { describe, expect } from 'vitest';
 import type { TestDatabase } from '../support/database.js';
 import { eventually } from '../support/eventually.js';
@@ -135,6 +136,14 @@ describe.each(lanes)('Plain inserts into a held stream of the %s', (lane) => {
       expect(next?.message_id).toBe((await lane.rows(db))[0]?.message_id);
     },
   );
+
+  it('of a crowd that can start, a call admits no more than it hands out', async ({ db, a }) => {
+    await lane.insertInto(db, Array.from({ length: 400 }, randomUUID));
+    for (const handedOut of [60, 120, 180]) {
+      expect(await a.call(lane.room(60))).toHaveLength(60);
+      expect(400 - (await unadmitted(db, lane))).toBe(handedOut);
+    }
+  });
 
   it('the next call appends an event that was plainly inserted into a held stream', async ({ db, a, b }) => {
     const [first, second] = stream(2);

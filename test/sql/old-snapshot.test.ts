@@ -79,7 +79,7 @@ describe.each(lanes)('Beside an old snapshot, in the $source', (lane) => {
     }
   });
 
-  it('a call that goes on with its streams reads through the dead versions of their rows once, to lock them', async () => {
+  it('a call that goes on with its streams does not read through the dead versions of their rows', async () => {
     await using db = await createDatabaseOnOwnServer();
     const { a, client } = await openBesideSnapshot(db);
     const ids = Array.from({ length: batch }, () => randomUUID());
@@ -102,6 +102,7 @@ describe.each(lanes)('Beside an old snapshot, in the $source', (lane) => {
       expect(looks.length).toBeGreaterThan(3);
       pages.push(looks.reduce((sum, look) => sum + look.pages, 0));
     }
-    expect(Math.min(...pages)).toBeLessThan(1.5 * batch * versions);
+    // A few pages of the index and one of the table, for each look at a stream.
+    expect(Math.min(...pages)).toBeLessThan(20 * batch);
   });
 });
