@@ -13,10 +13,15 @@ async function pagesOf(db: TestDatabase, call: string): Promise<number> {
   const explained = `explain (analyze, buffers, format json) select * from ${call}`;
   const client = await db.connect();
   await client.query(explained); // so that the plans are made, and only the work is counted
-  const { rows } = await client.query(explained);
+  // Autovacuum may analyze the tables meanwhile: then the plans are made again, which reads the catalogue.
+  const pages: number[] = [];
+  for (let i = 0; i < 3; i++) {
+    const { rows } = await client.query(explained);
+    const [{ Plan: plan }] = rows[0]['QUERY PLAN'];
+    pages.push(plan['Shared Hit Blocks'] + plan['Shared Read Blocks']);
+  }
   await client.end();
-  const [{ Plan: plan }] = rows[0]['QUERY PLAN'];
-  return plan['Shared Hit Blocks'] + plan['Shared Read Blocks'];
+  return Math.min(...pages);
 }
 
 describe('wh_read_events', () => {
