@@ -137,7 +137,7 @@ describe.each(lanes)('Plain inserts into a held stream of the %s', (lane) => {
     },
   );
 
-  it('of a crowd that can start, a call admits no more than it hands out', async ({ db, a }) => {
+  it('a call admits no more of a crowd that can start than it hands out', async ({ db, a }) => {
     await lane.insertInto(db, Array.from({ length: 400 }, randomUUID));
     for (const handedOut of [60, 120, 180]) {
       expect(await a.call(lane.room(60))).toHaveLength(60);
