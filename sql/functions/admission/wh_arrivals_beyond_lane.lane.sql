@@ -3,10 +3,10 @@
 -- It picks what can start now: messages of streams without a row that the caller has a handler for, messages below the
 -- head of their stream, and events that a due stream waits for. New streams with a priority below 0 are left to
 -- wh_with_ranked_{lane}: they must not hide the others either. If the lowest message needs admission, the floors cannot
--- pass it; then it also picks that one and those next to it that need admission, but no more than a call hands out,
--- because a message that is admitted before it is leased is written twice. It looks for a second at most, and for 20 ms
--- if the streams that are due would fill the room. How far it came is noted for other calls (wh_admit_{lane}). They
--- start a little before that, because most late commits are not very late.
+-- pass it; then it also picks that one and those next to it that need admission, but no more than the call has room for
+-- (or 50), because a message that is admitted before it is leased is written twice. It looks for a second at most, and
+-- for 20 ms if the streams that are due would fill the room. How far it came is noted for other calls
+-- (wh_admit_{lane}). They start a little before that, because most late commits are not very late.
 -- If it has found nothing to do and has not come to the end, it picks all of the lowest messages, so that there is less
 -- to look through: a long transaction may hold the floors back.
 -- Locks: none

@@ -1,5 +1,5 @@
--- Returns the unadmitted messages of the lane if they are few and the caller can begin all of them at once: each is the
--- first of its stream to wait, nobody has tried it, and it has neither a time nor a priority. Otherwise null.
+-- Returns the unadmitted messages of the lane if they are few and the caller can begin all of them at once: their
+-- streams have no row, so nothing is before them; nobody has tried them; none has a time or a priority. Otherwise null.
 -- Then wh_take_few_{lane} leases them, without the steps for what is due, crowded, blocked or left to others.
 -- An event that leaves is not among them: what its stream has in the inbox is appended first (wh_with_own_events).
 -- Locks: none
