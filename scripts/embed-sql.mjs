@@ -29,7 +29,7 @@ function inOrderOfUse(files) {
   const ordered = new Set();
   const take = (file, users) => {
     if (users.includes(file))
-      throw new Error(`Types use each other: ${users.map(({ name }) => name).join(', ')}.`);
+      throw new Error(`Files use each other: ${users.map(({ name }) => name).join(', ')}.`);
     const words = new Set(file.text.replace(/--.*/g, '').match(/\w+/g));
     for (const used of files) if (used !== file && words.has(used.name)) take(used, [...users, file]);
     ordered.add(file);
@@ -51,7 +51,7 @@ const embedded = {
   migrations: read('migrations'),
   types: inOrderOfUse(read('types')),
   functions: read('functions'),
-  views: read('views'),
+  views: inOrderOfUse(read('views')),
 };
 const text =
   `// Made by scripts/embed-sql.mjs from sql/. Do not edit.\n` +

@@ -99,6 +99,24 @@ const fragments = {
   history_of_flags: 'p_flags >> 16 & 127',
   /** Its priority. Null: 0, which is also what a plain insert may say. */
   priority: 'nullif(m.priority, 0)',
+  /**
+   * What the free stream `s` waits for, whose waits_for is not null: `paused`, `limited` or `no-handler`; or `due`, if
+   * an instance takes it with its next call, or if none lives that could say. The one source for views and tools. It
+   * goes by what living instances have, not by what they ask for at the moment. A limit with a key is named after the
+   * handler, U+001F, and the key.
+   */
+  state_of_waiting: `(
+      select case
+        when (select l.paused && array['', w.handler] from wh_lanes l where l.lane = 'inbox') then 'paused'
+        when bool_or(i.inbox_handlers is null or w.handler = any(i.inbox_handlers)) then 'due'
+        when bool_or(i.inbox_limits ? w.handler) then 'limited'
+        else 'no-handler' end
+      from (select split_part(s.waits_for, chr(31), 1) as handler) w
+      left join wh_service_instances i on i.takes_inbox
+        and i.last_heartbeat_at >= clock_timestamp() - make_interval(secs => i.stale_threshold_seconds)
+      group by w.handler)`,
+  /** An operator has paused the intake, and so all that is due in the inbox. */
+  intake_is_paused: `coalesce((select '' = any(l.paused) from wh_lanes l where l.lane = 'inbox'), false)`,
   /** It is an event, and the event store does not have it yet. */
   is_unappended: 'm.is_event and m.stream_id is not null and m.status & {EventStored} = 0',
   /**

@@ -42,7 +42,16 @@ export function MessageScreen() {
 }
 
 /** In these states it is in a lane, and not at its end. */
-const unfinished = new Set(['waiting', 'scheduled', 'running', 'retrying', 'blocked', 'unhandled', 'paused']);
+const unfinished = new Set([
+  'waiting',
+  'scheduled',
+  'running',
+  'retrying',
+  'blocked',
+  'unhandled',
+  'limited',
+  'paused',
+]);
 
 function Actions({ found: { message, trail }, again }: { found: Found; again: () => void }) {
   const { messageId: id, state, streamId } = message;

@@ -83,6 +83,7 @@ function LaneTiles({ lane }: { lane: LaneSample }) {
           {lane.nextScheduledAt === null
             ? 'no retry waits'
             : `next ${relative(lane.nextScheduledAt, now.value)}`}
+          {lane.limitedStreams > 0 && ` · ${capped(lane.limitedStreams)} at a limit`}
           {lane.unhandledStreams > 0 && ` · ${capped(lane.unhandledStreams)} without a handler`}
           {lane.pausedStreams > 0 && ` · ${capped(lane.pausedStreams)} paused`}
         </small>

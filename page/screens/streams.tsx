@@ -27,6 +27,13 @@ function Holder({ id }: { id: string }) {
   return <span title={id}>{found === undefined ? shortId(id) : `${found.host} ${found.processId}`}</span>;
 }
 
+/** What a stream waits for that has the name of a handler. */
+const waitingAt: Readonly<Record<string, string>> = {
+  'no-handler': 'no handler:',
+  limited: 'at the limit of',
+  paused: 'paused:',
+};
+
 export const streamColumns = (isExact: boolean): readonly Column<StreamRow>[] => [
   { name: 'Stream', cell: ({ streamId }) => <StreamLink id={streamId} /> },
   { name: 'Lane', cell: ({ lane }) => lane },
@@ -38,8 +45,9 @@ export const streamColumns = (isExact: boolean): readonly Column<StreamRow>[] =>
   { name: 'Failed', isNumber: true, cell: ({ firstAttempts }) => firstAttempts },
   {
     name: 'Why',
-    cell: ({ waitsFor, firstError, heldBy }) => {
-      if (waitsFor !== null) return `no handler: ${waitsFor}`;
+    cell: ({ state, waitsFor, firstError, heldBy }) => {
+      if (waitsFor !== null)
+        return `${waitingAt[state] ?? 'waits for'} ${waitsFor.replace('\u001f', ' for the key ')}`;
       if (firstError) return <span class="error">{firstError}</span>;
       return heldBy && <Holder id={heldBy} />;
     },

@@ -1,5 +1,5 @@
--- A message as whoever asks for it sees it. state: waiting, running, retrying, scheduled, blocked, unhandled, givingUp, dead or
--- finished. due_at: when it is tried next. held_by: the instance that has it. behind: the first message of its stream.
+-- A message as whoever asks for it sees it. state: waiting, running, retrying, scheduled, blocked, limited, paused,
+-- unhandled, givingUp, dead, finished, cancelled or discarded. due_at: when it is tried next. held_by: the instance that has it. behind: the first message of its stream.
 create type wh_found_message as (
   message_id uuid,
   state text,

@@ -4,9 +4,10 @@ create or replace view wh_stream_status as
 select s.lane, s.stream_id, s.partition_number,
        case when s.instance_id is not null and s.lease_expiry > clock_timestamp() then 'held'
             when s.instance_id is not null then 'orphaned'
-            when s.waits_for is not null then 'no-handler'
+            when s.waits_for is not null then {state_of_waiting}
             when s.is_blocked and s.available_at = 'infinity' then 'paused'
             when s.is_blocked and s.available_at > clock_timestamp() then 'scheduled'
+            when s.lane = 'inbox' and {intake_is_paused} then 'paused'
             else 'due' end as state,
        case when s.instance_id is null then nullif(s.available_at, 'infinity') end as due_at,
        s.instance_id as held_by, s.lease_expiry, s.waits_for, m.message_id as first_message_id, m.event_type as first_type,

@@ -1,30 +1,29 @@
--- The handlers that messages of the inbox wait for and no living instance has named, with the number of streams that wait
--- (counted up to 10 001) and since when.
+-- The handlers that streams of the inbox wait for, also at their limits: how many streams wait (counted up to 10 001),
+-- since when, and why: no-handler (no living instance has it), limited, paused, or due (an instance takes them with its
+-- next call, or none lives that could say).
 create or replace view wh_waiting_handlers as
 with recursive waiting as (
-  (select s.waits_for as handler from wh_active_streams s
+  (select s.waits_for from wh_active_streams s
    where s.lane = 'inbox' and s.instance_id is null and s.waits_for is not null
    order by s.waits_for limit 1)
   union all
+  -- A limit with a key is named after the handler, U+001F, and the key: the next handler comes behind all of them.
   select (
     select s.waits_for from wh_active_streams s
-    where s.lane = 'inbox' and s.instance_id is null and s.waits_for > w.handler
+    where s.lane = 'inbox' and s.instance_id is null
+      and s.waits_for >= (split_part(w.waits_for, chr(31), 1) || chr(32)) collate "C"
     order by s.waits_for limit 1)
   from waiting w
-  where w.handler is not null
+  where w.waits_for is not null
 )
-select w.handler, n.streams, n.since,
-       exists (
-         select from wh_service_instances i
-         where i.takes_inbox and (i.inbox_handlers is null or w.handler = any(i.inbox_handlers))
-           and i.last_heartbeat_at >= clock_timestamp() - make_interval(secs => i.stale_threshold_seconds)) as is_handled
-from waiting w
+select s.handler, n.streams, n.since, {state_of_waiting} as state
+from (select w.waits_for, split_part(w.waits_for, chr(31), 1) as handler from waiting w where w.waits_for is not null) s
 cross join lateral (
   select count(*) as streams, min(f.available_at) as since
   from (
-    select s.available_at from wh_active_streams s
-    where s.lane = 'inbox' and s.instance_id is null and s.waits_for = w.handler
-    order by coalesce(s.priority, 0) desc, s.available_at limit 10001
+    select x.available_at from wh_active_streams x
+    where x.lane = 'inbox' and x.instance_id is null
+      and x.waits_for >= s.handler and x.waits_for < (s.handler || chr(32)) collate "C"
+    order by x.waits_for limit 10001
   ) f
-) n
-where w.handler is not null;
+) n;

@@ -174,7 +174,7 @@ export async function expire(
 export interface GaugesRow {
   readonly lanes: readonly {
     readonly lane: 'outbox' | 'inbox';
-    readonly streams: Readonly<Record<'due' | 'scheduled' | 'unhandled' | 'paused', number>>;
+    readonly streams: Readonly<Record<'due' | 'scheduled' | 'limited' | 'unhandled' | 'paused', number>>;
     readonly leases: number;
     readonly new_messages: number;
     readonly age_seconds: number;

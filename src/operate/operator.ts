@@ -12,6 +12,7 @@ export interface LaneStatus {
   readonly scheduledStreams: number;
   readonly nextScheduledAt: Date | null;
   readonly unhandledStreams: number;
+  readonly limitedStreams: number;
   readonly pausedStreams: number;
   readonly unadmittedMessages: number;
   readonly deadLetters: number;
@@ -41,7 +42,7 @@ export interface InstanceStatus {
 export interface StreamStatus {
   readonly lane: 'outbox' | 'inbox';
   readonly streamId: string;
-  readonly state: 'held' | 'orphaned' | 'no-handler' | 'paused' | 'scheduled' | 'due';
+  readonly state: 'held' | 'orphaned' | 'no-handler' | 'limited' | 'paused' | 'scheduled' | 'due';
   readonly dueAt: Date | null;
   readonly heldBy: string | null;
   readonly leaseExpiry: Date | null;
@@ -76,7 +77,8 @@ export class Operator {
     const lanes = await this.#rows<LaneStatus>(
       `select lane, due_streams::int as "dueStreams", oldest_due_at as "oldestDueAt", leased_streams::int as "leasedStreams",
          scheduled_streams::int as "scheduledStreams", next_scheduled_at as "nextScheduledAt",
-         unhandled_streams::int as "unhandledStreams", paused_streams::int as "pausedStreams", unadmitted_messages::int as "unadmittedMessages", dead_letters::int as "deadLetters",
+         unhandled_streams::int as "unhandledStreams", limited_streams::int as "limitedStreams", paused_streams::int as "pausedStreams",
+         unadmitted_messages::int as "unadmittedMessages", dead_letters::int as "deadLetters",
          clock_timestamp() as at
        from ${this.#quoted}.wh_lane_status order by lane desc`,
     );

@@ -6,8 +6,9 @@ import { refuseId } from './refuse-id.js';
 /**
  * The state of a message. `waiting`: it can be taken, or comes after messages of its stream that can. `scheduled`: it
  * was sent for a later time. `running`: an instance has it. `retrying`: it has failed and waits for its next attempt.
- * `blocked`: it is behind a message of its stream that waits for a time. `unhandled`: no instance that has looked has a
- * receptor for it, or for the first message of its stream. `paused`: an operator has paused its type, its stream, or
+ * `blocked`: it is behind a message of its stream that waits for a time. `limited`: it waits at a limit of its receptor, or the
+ * first message of its stream does. `unhandled`: no living instance has a receptor for it, or for the first message of
+ * its stream. `paused`: an operator has paused its type, its stream, or
  * the intake. `givingUp`: it is given up, and `onGivenUp` has yet to
  * succeed. `dead`: it is a dead letter. `finished`: it was handled, or delivered. `unknown`: nothing is known of the
  * id; so it is also when a message has left for another service, and when retention has forgotten it.
@@ -18,6 +19,7 @@ export type MessageState =
   | 'running'
   | 'retrying'
   | 'blocked'
+  | 'limited'
   | 'unhandled'
   | 'paused'
   | 'givingUp'

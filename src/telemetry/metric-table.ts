@@ -103,7 +103,8 @@ export const metricTable = {
     name: 'whizbang.backlog.streams',
     kind: 'gauge',
     unit: '{stream}',
-    description: 'Streams with unfinished messages, up to 10 001: due, scheduled, unhandled or paused.',
+    description:
+      'Streams with unfinished messages, up to 10 001: due, scheduled, limited, unhandled or paused.',
     attributes: [names.service, names.lane, names.state],
   },
   newMessages: {

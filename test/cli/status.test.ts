@@ -36,7 +36,7 @@ describe('whizbang status, instances and streams', () => {
     const table = await run('status');
     expect(table).toMatchObject({ code: 0, stderr: '' });
     expect(table.stdout).toMatch(/^\w+ at .*: 1 instance$/m);
-    expect(table.stdout).toMatch(/^outbox +0 +1 +0 +0 +0 +0 +0$/m);
+    expect(table.stdout).toMatch(/^outbox +0 +1 +0 +0 +0 +0 +0 +0$/m);
     expect(table.stdout).toMatch(/^inbox +0 +0 +1 +in 10 min|in \d+ s/m);
     expect(table.stdout).toMatch(/ 12 +1 +3$/m);
     expect(table.stdout).not.toContain('\u001b');

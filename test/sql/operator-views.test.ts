@@ -171,33 +171,6 @@ describe.each(lanes)('The views of streams, in the %s', (lane) => {
   });
 });
 
-describe('The view wh_waiting_handlers', () => {
-  it('wh_waiting_handlers names each handler that streams wait for, and whether an instance has it', async ({
-    db,
-    a,
-    b,
-  }) => {
-    for (const handler_name of ['bill', 'mail', 'mail']) {
-      await inbox.insertPlain(db.pool, { ...message(), handler_name } as never);
-    }
-    await a.call({ p_inbox_handlers: ['ship'] });
-    await b.call(
-      inbox.room(1),
-      { p_inbox_handlers: ['bill', 'ship'], p_takeover_seconds: 60 },
-      outbox.room(0),
-    );
-    await db.pool.query(
-      `update wh_active_streams set waits_for = 'bill', instance_id = null where waits_for is null`,
-    );
-    expect(
-      await rowsOf(db, 'select handler, streams, is_handled from wh_waiting_handlers order by 1'),
-    ).toEqual([
-      { handler: 'bill', streams: '1', is_handled: true },
-      { handler: 'mail', streams: '2', is_handled: false },
-    ]);
-  });
-});
-
 describe('The views of the server', () => {
   it('wh_old_transactions shows a transaction that keeps dead rows', async ({ db }) => {
     const client = await db.connect();

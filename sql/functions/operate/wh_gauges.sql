@@ -1,7 +1,7 @@
 -- Returns what the whole service is like, for metrics; null if another instance tells it. That is, of the living
 -- instances whose facts say that they observe, the one with the lowest id. Counts stop at 10 001. {lanes: [{lane,
--- streams: {due, scheduled, unhandled, paused}, leases, new_messages, age_seconds, dead_letters}], instances: {living,
--- silent}, perspectives: [{name, lag_events, lag_seconds, held}]}
+-- streams: {due, scheduled, limited, unhandled, paused}, leases, new_messages, age_seconds, dead_letters}], instances:
+-- {living, silent}, perspectives: [{name, lag_events, lag_seconds, held}]}
 -- Locks: none
 -- Reads by: all instances; as wh_lane_status and wh_perspective_lag; wh_perspective_checkpoints_held.
 -- Raises: none
@@ -26,7 +26,8 @@ begin
       select json_agg(json_build_object(
         'lane', l.lane,
         'streams', json_build_object(
-          'due', l.due_streams, 'scheduled', l.scheduled_streams, 'unhandled', l.unhandled_streams, 'paused', l.paused_streams),
+          'due', l.due_streams, 'scheduled', l.scheduled_streams, 'limited', l.limited_streams,
+          'unhandled', l.unhandled_streams, 'paused', l.paused_streams),
         'leases', l.leased_streams, 'new_messages', l.unadmitted_messages, 'dead_letters', l.dead_letters,
         'age_seconds', greatest(coalesce(extract(epoch from v_now - l.oldest_due_at), 0), 0)))
       from wh_lane_status l),

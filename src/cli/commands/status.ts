@@ -73,7 +73,19 @@ export function streamsCommand(): Command {
 function statusText({ at, schema, lanes, pauses, instances }: ServiceStatus): string {
   const living = instances.filter((each) => !each.isStale);
   const lines = tableText(
-    ['LANE', 'DUE', 'OLDEST', 'RUNNING', 'SCHEDULED', 'NEXT', 'NO HANDLER', 'PAUSED', 'NEW', 'DEAD'],
+    [
+      'LANE',
+      'DUE',
+      'OLDEST',
+      'RUNNING',
+      'SCHEDULED',
+      'NEXT',
+      'LIMITED',
+      'PAUSED',
+      'NO HANDLER',
+      'NEW',
+      'DEAD',
+    ],
     lanes.map((lane) => [
       lane.lane,
       capped(lane.dueStreams),
@@ -81,8 +93,9 @@ function statusText({ at, schema, lanes, pauses, instances }: ServiceStatus): st
       capped(lane.leasedStreams),
       capped(lane.scheduledStreams),
       lane.nextScheduledAt === null ? '' : until(lane.nextScheduledAt, at),
-      capped(lane.unhandledStreams),
+      capped(lane.limitedStreams),
       capped(lane.pausedStreams),
+      capped(lane.unhandledStreams),
       capped(lane.unadmittedMessages),
       capped(lane.deadLetters),
     ]),
@@ -148,7 +161,7 @@ function streamsText(all: readonly StreamStatus[], at: Date): string {
       each.firstMessageId ?? '',
       plainText(each.firstType ?? ''),
       each.firstAttempts ?? '',
-      plainText(each.waitsFor ?? each.firstError ?? each.heldBy ?? ''),
+      plainText(each.waitsFor?.replace('\u001f', ' for the key ') ?? each.firstError ?? each.heldBy ?? ''),
     ]),
   );
 }

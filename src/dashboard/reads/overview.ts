@@ -12,6 +12,7 @@ export interface LaneSample {
   readonly scheduledStreams: number;
   readonly nextScheduledAt: string | null;
   readonly unhandledStreams: number;
+  readonly limitedStreams: number;
   readonly pausedStreams: number;
   readonly unadmittedMessages: number;
   readonly deadLetters: number;
@@ -92,7 +93,7 @@ export async function readOverview(db: Queryable, schema: string): Promise<Overv
       (select coalesce(json_agg(l), '[]') from (
         select lane, due_streams as "dueStreams", oldest_due_at as "oldestDueAt", leased_streams as "leasedStreams",
           next_lease_expiry as "nextLeaseExpiry", scheduled_streams as "scheduledStreams", next_scheduled_at as "nextScheduledAt",
-          unhandled_streams as "unhandledStreams", paused_streams as "pausedStreams", unadmitted_messages as "unadmittedMessages", dead_letters as "deadLetters"
+          unhandled_streams as "unhandledStreams", limited_streams as "limitedStreams", paused_streams as "pausedStreams", unadmitted_messages as "unadmittedMessages", dead_letters as "deadLetters"
         from ${schema}.wh_lane_status order by lane desc) l) as lanes,
       (select coalesce(json_agg(i), '[]') from (
         select instance_id as "instanceId", service_name as service, host_name as host, process_id as "processId", version,

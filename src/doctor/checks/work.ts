@@ -4,6 +4,8 @@ import { type Finding, fault, warning } from '../finding.js';
 
 /** Work that could run and that nobody has taken for so long. */
 const waitingSeconds = 60;
+/** Who is alive and has asked for nothing for so long does not ask: its event loop may be blocked. As explain says it. */
+const silentSeconds = 10;
 const bloatedRows = 100_000;
 const largeBytes = 10 * 1024 ** 3;
 
@@ -57,36 +59,40 @@ interface InstanceRow {
 
 export async function checkBacklog(db: Queryable, schema: string): Promise<Finding[]> {
   const { rows } = await db.query(
-    `select l.lane, l.due_streams::int, extract(epoch from clock_timestamp() - l.oldest_due_at)::int as seconds,
+    `select l.lane, l.due_streams::int, l.unadmitted_messages::int as new_messages,
+       coalesce(extract(epoch from clock_timestamp() - l.oldest_due_at), 0)::int as seconds,
        exists (
          select from ${schema}.wh_instances i
-         where not i.is_stale and case l.lane when 'outbox' then i.takes_outbox else i.takes_inbox end) as is_taken
+         where not i.is_stale and case l.lane when 'outbox' then i.takes_outbox else i.takes_inbox end
+           and i.last_call_at > clock_timestamp() - make_interval(secs => $1)) as is_taken
      from ${schema}.wh_lane_status l
-     where l.oldest_due_at < clock_timestamp() - make_interval(secs => $1)`,
-    [waitingSeconds],
+     where l.oldest_due_at is not null or l.unadmitted_messages > 0 or l.next_lease_expiry < clock_timestamp()
+     order by l.lane desc`,
+    [silentSeconds],
   );
   const { rows: handlers } = await db.query(
-    `select handler, streams::int from ${schema}.wh_waiting_handlers where not is_handled order by streams desc limit 20`,
+    `select handler, streams::int from ${schema}.wh_waiting_handlers where state = 'no-handler' order by streams desc limit 20`,
   );
   const { rows: letters } = await db.query(
     `select lane, event_type, error, letters::int from ${schema}.wh_dead_letter_summary order by letters desc limit 20`,
   );
   return [
-    ...(rows as { lane: string; due_streams: number; seconds: number; is_taken: boolean }[]).map((lane) =>
-      lane.is_taken
-        ? warning(
-            'behind',
-            `${lane.due_streams} streams of the ${lane.lane} could run, the oldest for ${lane.seconds} s.`,
-            'Look at the instances (whizbang instances): more of them, more concurrency, or quicker handlers.',
-            lane,
-          )
-        : fault(
-            'nobody-asks',
-            `${lane.due_streams} streams of the ${lane.lane} wait, and no living instance takes work there.`,
-            'Start an instance of the service.',
-            lane,
-          ),
-    ),
+    ...(rows as LaneRow[]).flatMap((lane) => {
+      if (!lane.is_taken)
+        return fault(
+          'nobody-asks',
+          `Work of the ${lane.lane} waits (${lane.due_streams} streams, ${lane.new_messages} new messages), and no living instance asks for it.`,
+          'Start an instance of the service, or look at those that run: whizbang instances.',
+          { ...lane },
+        );
+      if (lane.seconds < waitingSeconds) return [];
+      return warning(
+        'behind',
+        `${lane.due_streams} streams of the ${lane.lane} could run, the oldest for ${lane.seconds} s.`,
+        'Look at the instances (whizbang instances): more of them, more concurrency, or quicker handlers.',
+        { ...lane },
+      );
+    }),
     ...(handlers as { handler: string; streams: number }[]).map(({ handler, streams }) =>
       fault(
         'no-handler',
@@ -105,6 +111,14 @@ export async function checkBacklog(db: Queryable, schema: string): Promise<Findi
         ),
     ),
   ];
+}
+
+interface LaneRow {
+  readonly lane: string;
+  readonly due_streams: number;
+  readonly new_messages: number;
+  readonly seconds: number;
+  readonly is_taken: boolean;
 }
 
 /** What somebody has paused, and may have forgotten. A role that may not read it is told nothing of it. */
